@@ -1,0 +1,64 @@
+"""Masking of secrets by value, wherever text leaves the process."""
+
+import base64
+import re
+import threading
+from urllib.parse import quote
+
+_MIN_LENGTH = 6
+_SHAPES = re.compile(r"\b(?:sk|tok)-[A-Za-z0-9_-]{6,}|(?<=Bearer )[^\s'\"\\,;]{6,}|(?<=Signature=)[^&\s'\"]+")
+
+
+def mask(secret: str) -> str:
+    """What stands for a secret: its last four characters, so that a person can tell two keys apart."""
+    tail = secret[-4:] if len(secret) >= 12 else ""
+    return f"••••{tail}"
+
+
+class Redactor:
+    """Knows the secrets of this process and replaces them in text: as they are, URL-encoded and in base64.
+
+    Shapes of keys (``sk-…``, ``Bearer …``, URL signatures) are masked even when nobody registered them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._needles: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+
+    def add(self, *secrets: str | None) -> None:
+        """Register secrets; those shorter than 6 characters would mask ordinary words and are ignored."""
+        with self._lock:
+            for secret in secrets:
+                if secret is None or len(secret.strip()) < _MIN_LENGTH:
+                    continue
+                plain = secret.strip()
+                shown = mask(plain)
+                for form in (plain, quote(plain, safe=""), *_base64_forms(plain)):
+                    self._needles[form] = shown
+            ordered = sorted(self._needles, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def __call__(self, text: str) -> str:
+        pattern = self._pattern
+        if pattern is not None:
+            text = pattern.sub(lambda match: self._needles.get(match[0], "••••"), text)
+        return _SHAPES.sub(lambda match: mask(match[0]), text)
+
+
+def _base64_forms(secret: str) -> tuple[str, ...]:
+    """The base64 texts inside which `secret` stays recognisable at each of the three byte offsets."""
+    raw = secret.encode()
+    forms = []
+    for lead in range(3):
+        encoded = base64.b64encode(b"\0" * lead + raw).decode()
+        head = 0 if lead == 0 else 4
+        tail = len(encoded) - (4 if encoded.endswith("=") else 0)
+        core = encoded[head:tail]
+        if len(core) >= 8:
+            forms.append(core)
+    return tuple(forms)
+
+
+redact = Redactor()
+"""The redactor of this process."""

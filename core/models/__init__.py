@@ -1,1 +1,1 @@
-"""Wire models, domain types and errors: the bottom layer, imported by everything and importing nothing of the project."""
+"""Wire models, domain types and errors: the bottom layer, which imports nothing of the project."""

@@ -1,0 +1,86 @@
+"""Writing a template to a directory without ever overwriting what a user has there."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.templates import arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A workspace that runs as it is. data() makes the files that are generated rather than kept."""
+
+    name: str
+    title: str
+    data: Callable[[], dict[str, bytes]]
+    job_file: str = "rl-job.yaml"
+
+    def contents(self) -> dict[str, bytes]:
+        """Every file by its path inside the workspace."""
+        root = files("agentic_rl_tui.core.templates") / "workspaces" / self.name
+        return dict(sorted({**_walk(root, ""), **self.data()}.items()))
+
+
+def _walk(folder: Traversable, prefix: str) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for entry in folder.iterdir():
+        if entry.name == "__pycache__" or entry.name.endswith(".pyc"):
+            continue
+        if entry.is_dir():
+            found |= _walk(entry, f"{prefix}{entry.name}/")
+        else:
+            found[prefix + entry.name] = entry.read_bytes()
+    return found
+
+
+TEMPLATES = {
+    template.name: template
+    for template in (Template("calc-agent", "Arithmetic word problems with a calculator tool", arithmetic.data_files),)
+}
+
+
+class WorkspaceExists(InputError):
+    """The destination holds something already. is_same_template tells whether it looks like an earlier writing."""
+
+    def __init__(self, destination: Path, others: list[str], *, is_same_template: bool) -> None:
+        shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+        super().__init__(
+            f"{destination} already holds {shown}; nothing was written",
+            advice="Name another directory, or open this one with: agentic-rl-tui --workspace DIR",
+        )
+        self.is_same_template = is_same_template
+
+
+def write_workspace(template: Template, destination: Path) -> list[str]:
+    """Write every file of a template below `destination` and return their paths.
+
+    The files are first written to a directory beside the destination and moved into place at once, so that a
+    full disk or a kill leaves either the whole workspace or none. Raises WorkspaceExists, InputError.
+    """
+    contents = template.contents()
+    if destination.is_symlink() or destination.is_file():
+        raise InputError(f"{destination} is not a directory", advice="Name a directory that does not exist yet.")
+    if destination.is_dir() and (present := sorted(entry.name for entry in destination.iterdir())):
+        raise WorkspaceExists(
+            destination, present, is_same_template=all((destination / path).is_file() for path in contents)
+        )
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=destination.parent, prefix=".agentic-rl-") as staging:
+            fresh = Path(staging) / destination.name
+            for path, content in contents.items():
+                target = fresh / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+            os.replace(fresh, destination)
+    except OSError as error:
+        raise InputError(
+            f"{destination} cannot be written: {error.strerror}", advice="Check the place's permissions and free space."
+        ) from error
+    return list(contents)

@@ -1,0 +1,117 @@
+"""Parsing of the command line and the one place where errors become words and exit codes."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.verbs import VERBS, find
+
+PROGRAM = "agentic-rl-tui"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose mistakes end with the usage code and name the way to more help."""
+
+    def error(self, message: str) -> "None":  # type: ignore[override]
+        self.print_usage(sys.stderr)
+        self.exit(exits.USAGE, f"{self.prog}: {message}\nSee `{self.prog} --help`.\n")
+
+
+def connection_arguments(parser: argparse.ArgumentParser, *, default: object = None) -> None:
+    """The options that say which server answers and where the work lies.
+
+    They may stand before or after the verb; the verb's parser must not overwrite what stood before it,
+    hence SUPPRESS as its default.
+    """
+    parser.add_argument("--profile", metavar="NAME", default=default, help="which server answers; default: local")
+    parser.add_argument("--base-url", metavar="URL", default=default, help="talk to this server instead")
+    parser.add_argument("--api-key", metavar="KEY", default=default, help="use this key instead of DASHSCOPE_API_KEY")
+    parser.add_argument(
+        "--workspace", "--workspace-dir", metavar="DIR", default=default, help="the workspace; default: here"
+    )
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Run the app or a verb. Never raises: what goes wrong is told on stderr."""
+    top = Parser(prog=PROGRAM, add_help=False, usage=f"{PROGRAM} [OPTIONS] [VERB ...]")
+    connection_arguments(top)
+    top.add_argument("--read-only", action="store_true")
+    top.add_argument("-h", "--help", action="store_true")
+    top.add_argument("verb", nargs="?")
+    top.add_argument("rest", nargs=argparse.REMAINDER)
+    try:
+        options = top.parse_args(arguments)
+        return _guarded(options)
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else exits.USAGE
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nothing is wrong, and nothing more can be written.
+        sys.stdout = None
+        return exits.OK
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return exits.INTERRUPTED
+
+
+def _guarded(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.models.errors import ArlError
+
+    try:
+        return _run(options)
+    except ArlError as error:
+        from agentic_rl_tui.app.cli.narrate import tell_error
+
+        return tell_error(error)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.verb is None:
+        if options.help:
+            from agentic_rl_tui.app.cli.help import HELP
+
+            sys.stdout.write(HELP)
+            return exits.OK
+        return _open_app(options)
+    verb = find(options.verb)
+    if verb is None:
+        print(f"{PROGRAM}: there is no verb {options.verb!r}{_suggestion(options.verb)}", file=sys.stderr)
+        print(f"See `{PROGRAM} --help`.", file=sys.stderr)
+        return exits.USAGE
+    module = import_module(f"agentic_rl_tui.app.cli.{verb.module}")
+    parser = Parser(prog=f"{PROGRAM} {verb.name}", description=f"{verb.summary}.")
+    connection_arguments(parser, default=argparse.SUPPRESS)
+    module.arguments(parser)
+    rest = ["--help", *options.rest] if options.help else options.rest
+    chosen = parser.parse_args(rest, argparse.Namespace(**vars(options)))
+    result: int = module.run(chosen)
+    return result
+
+
+def _suggestion(word: str) -> str:
+    from difflib import get_close_matches
+
+    names = [name for verb in VERBS for name in (verb.name, *verb.aliases)]
+    close = get_close_matches(word.replace("-", "_"), names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _open_app(options: argparse.Namespace) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print(f"{PROGRAM}: the full-screen app needs a terminal; give a verb, see --help", file=sys.stderr)
+        return exits.USAGE
+    from agentic_rl_tui.app.cli.connect import settings_of
+
+    settings = settings_of(options)
+    if not settings.workspace.is_dir():
+        print(f"{PROGRAM}: {settings.workspace} is not a directory", file=sys.stderr)
+        return exits.USAGE
+    from agentic_rl_tui.app.tui import run_tui
+
+    return run_tui(settings, read_only=options.read_only)
+
+
+def workspace_of(options: argparse.Namespace) -> Path:
+    return Path(options.workspace or ".").absolute()

@@ -1,0 +1,36 @@
+"""The text of ``--help``. It is kept as text so that printing it imports nothing; a test holds it to the verb table."""
+
+HELP = """\
+agentic-rl-tui - a terminal cockpit for agentic reinforcement learning
+
+Usage: agentic-rl-tui [OPTIONS]              open the full-screen app on this directory
+       agentic-rl-tui [OPTIONS] VERB ...     do one thing and leave
+
+Start
+  quickstart   Write the example workspace and open it, ready to submit
+  init         Write a workspace from a template
+
+Jobs
+  run          Register functions, upload data and submit a job
+  list         List jobs, newest first
+  get          Show one job (also: status)
+  wait         Wait until a job has ended
+  logs         Print a job's log, optionally following it
+  cancel       Cancel a running job
+  delete       Delete a finished job's record
+
+Local platform
+  serve        Run the local platform in the foreground
+  platform     Show, stop or reset the local platform
+
+Options
+  --profile NAME    local (default, needs no key), dashscope, or one of your own
+  --base-url URL    talk to this server instead of the profile's
+  --api-key KEY     use this key instead of DASHSCOPE_API_KEY
+  --workspace DIR   work on this directory instead of the current one
+  --read-only       open the app without any action that changes something
+  -V, --version     print the version
+  -h, --help        print this text; `agentic-rl-tui VERB --help` tells more of a verb
+
+Exit codes: 0 ok, 1 rejected, 2 usage or configuration, 3 unreachable, 4 the job failed, 130 interrupted
+"""

@@ -1,0 +1,68 @@
+"""Data on stdout: tables for people, JSON and YAML for programs. All three hold the same facts."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentic_rl_tui.core.models.redact import redact
+from agentic_rl_tui.core.models.text import plain
+
+FORMATS = ("table", "json", "yaml")
+
+
+def output_argument(parser: argparse.ArgumentParser, default: str = "table") -> None:
+    parser.add_argument(
+        "-o", "--output-format", "--output", dest="output", choices=FORMATS, default=default, metavar="FORMAT",
+        help=f"table, json or yaml; default: {default}",
+    )  # fmt: skip
+
+
+def emit(data: Any, form: str) -> None:
+    """Print plain data as JSON or YAML. Keys keep their order; text stays readable in any script."""
+    if form == "json":
+        text = json.dumps(data, ensure_ascii=False, indent=2)
+    else:
+        import yaml
+
+        text = yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=120).rstrip("\n")
+    write(text)
+
+
+def write(text: str) -> None:
+    """One block of text to stdout, secrets masked. Characters that the terminal's encoding lacks are replaced."""
+    stream = sys.stdout
+    shown = redact(text) + "\n"
+    try:
+        stream.write(shown)
+    except UnicodeEncodeError:
+        encoding = stream.encoding or "ascii"
+        stream.write(shown.encode(encoding, "replace").decode(encoding))
+    stream.flush()
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns aligned by terminal cells; text from outside is made harmless. No borders, so that `awk` can read it."""
+    from rich.cells import cell_len
+
+    cleaned = [[plain(cell, keep_newlines=False).replace("\t", " ") for cell in row] for row in rows]
+    widths = [
+        max(cell_len(heading), *(cell_len(row[place]) for row in cleaned)) if cleaned else cell_len(heading)
+        for place, heading in enumerate(columns)
+    ]
+    for row in (list(columns), *cleaned):
+        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        write("  ".join(padded).rstrip())
+
+
+def facts(pairs: Mapping[str, Any]) -> None:
+    """One ``key  value`` line each, empty values left out."""
+    shown = {key: value for key, value in pairs.items() if value not in (None, "", [], {}, ())}
+    width = max((len(key) for key in shown), default=0)
+    for key, value in shown.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        lines = plain(text).split("\n")
+        write(f"{key:<{width}}  {lines[0]}".rstrip())
+        for line in lines[1:]:
+            write(f"{'':<{width}}  {line}".rstrip())

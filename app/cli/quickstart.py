@@ -1,0 +1,33 @@
+import argparse
+import sys
+from pathlib import Path
+
+from agentic_rl_tui.app.cli.connect import settings_of
+from agentic_rl_tui.core.templates import TEMPLATES, WorkspaceExists, write_workspace
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", nargs="?", metavar="DIR", help="where to write; default: ./calc-agent")
+    parser.epilog = "Without a terminal on stdout the whole job is run headless and its log printed."
+
+
+def run(options: argparse.Namespace) -> int:
+    template = TEMPLATES["calc-agent"]
+    destination = Path(options.directory or template.name).absolute()
+    try:
+        write_workspace(template, destination)
+    except WorkspaceExists as exists:
+        if not exists.is_same_template:
+            raise
+        print(f"{destination} is there already and is used as it is", file=sys.stderr)
+    else:
+        print(f"wrote {destination}", file=sys.stderr)
+    options.workspace = str(destination)
+    job_file = destination / template.job_file
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        from agentic_rl_tui.app.tui import run_tui
+
+        return run_tui(settings_of(options), start_place="job-file", job_file=job_file)
+    from agentic_rl_tui.app.cli.run import submit_and_follow
+
+    return submit_and_follow(options, job_file)

@@ -1,0 +1,24 @@
+import argparse
+
+from agentic_rl_tui.core.paths import PlatformPaths
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, metavar="N", help="also listen on this TCP port of 127.0.0.1")
+    parser.add_argument("--token", metavar="TEXT", help="what TCP clients must send as their API key")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="TCP address; default: 127.0.0.1")
+    parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
+    parser.add_argument("--root", metavar="DIR", help="state directory; default: the user's")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.platform.__main__ import main
+
+    given = ["--root", options.root or str(PlatformPaths.default().root), "--host", options.host]
+    if options.port is not None:
+        given += ["--port", str(options.port)]
+    if options.token is not None:
+        given += ["--token", options.token]
+    if options.allow_remote:
+        given.append("--allow-remote")
+    return main(given)

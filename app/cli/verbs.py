@@ -1,0 +1,38 @@
+"""The table of verbs: where each one lives and what it says of itself in one line."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """module is below ``agentic_rl_tui.app.cli`` and has ``arguments(parser)`` and ``run(options) -> int``."""
+
+    name: str
+    module: str
+    group: str
+    summary: str
+    aliases: tuple[str, ...] = ()
+
+
+VERBS = (
+    Verb("quickstart", "quickstart", "Start", "Write the example workspace and open it, ready to submit"),
+    Verb("init", "init", "Start", "Write a workspace from a template"),
+    Verb("run", "run", "Jobs", "Register functions, upload data and submit a job"),
+    Verb("list", "list_jobs", "Jobs", "List jobs, newest first"),
+    Verb("get", "get", "Jobs", "Show one job", ("status",)),
+    Verb("wait", "wait", "Jobs", "Wait until a job has ended"),
+    Verb("logs", "logs", "Jobs", "Print a job's log, optionally following it"),
+    Verb("cancel", "cancel", "Jobs", "Cancel a running job"),
+    Verb("delete", "delete", "Jobs", "Delete a finished job's record"),
+    Verb("serve", "serve", "Local platform", "Run the local platform in the foreground"),
+    Verb("platform", "platform", "Local platform", "Show, stop or reset the local platform"),
+)
+
+
+def find(name: str) -> Verb | None:
+    """A verb by name or alias; hyphens and underscores are the same."""
+    wanted = name.replace("_", "-")
+    for verb in VERBS:
+        if wanted in (verb.name.replace("_", "-"), *(alias.replace("_", "-") for alias in verb.aliases)):
+            return verb
+    return None

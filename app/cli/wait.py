@@ -1,0 +1,20 @@
+import argparse
+
+from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.connect import with_client
+from agentic_rl_tui.app.cli.get import show_job
+from agentic_rl_tui.app.cli.output import output_argument
+from agentic_rl_tui.core.models.jobs import Job
+from agentic_rl_tui.core.models.status import JobStatus
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("job_id")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="give up waiting; the job goes on")
+    output_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    job: Job = with_client(options, lambda client: client.wait(options.job_id, timeout_s=options.timeout))
+    show_job(job, options.output)
+    return exits.OK if job.status == JobStatus.SUCCEEDED else exits.JOB_FAILED

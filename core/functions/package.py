@@ -1,0 +1,158 @@
+"""Function packages: `plan` says what would be sent and why, `write` makes the archive, `unpack` opens one."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentic_rl_tui.core.functions.package_plan import (
+    LIMIT_BYTES,
+    Collector,
+    LeftOut,
+    PackageEntry,
+    PackagePlan,
+    environment_patterns,
+    estimate_archive,
+)
+from agentic_rl_tui.core.functions.package_rules import LeftOutRule
+from agentic_rl_tui.core.functions.package_unpack import UnpackLimits, unpack
+from agentic_rl_tui.core.functions.package_zip import CHUNK_BYTES, Progress, ZipSink, shrinks, too_large
+from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
+from agentic_rl_tui.core.models.errors import PackageError
+from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.processors import ClassPath
+
+__all__ = [
+    "LIMIT_BYTES",
+    "LeftOut",
+    "LeftOutRule",
+    "PackageEntry",
+    "PackageInfo",
+    "PackagePlan",
+    "Severity",
+    "SourceProblem",
+    "UnpackLimits",
+    "plan",
+    "unpack",
+    "write",
+]
+
+_ESTIMATE_SLACK = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class PackageInfo:
+    """A written archive. bytes is its size; the hashes are those of its plan."""
+
+    path: Path
+    bytes: int
+    content_hash: str
+    archive_hash: str
+
+
+def plan(
+    workspace: Path,
+    *,
+    kind: FunctionKind | None = None,
+    classpath: ClassPath | None = None,
+    extra_files: Sequence[str | Path] = (),
+    requirements: str = "requirements.txt",
+    secrets: Iterable[str] = (),
+    patterns: Sequence[str] | None = None,
+    limit_bytes: int = LIMIT_BYTES,
+) -> PackagePlan:
+    """Decide what is sent for one function, or for all functions of a workspace when kind and classpath are left out.
+
+    Reads every file once and writes nothing. secrets: keys in plain text; a file that holds one is left out.
+    patterns: replaces the default patterns, and FC_ZIP_EXCLUDE_PATTERNS with them. Raises PackageError when the
+    workspace is no directory.
+    """
+    if not workspace.is_dir():
+        raise PackageError(f"{workspace} is no directory", advice="Name the workspace that holds the functions.")
+    root = workspace.absolute()
+    collector = Collector(
+        root,
+        patterns=environment_patterns() if patterns is None else patterns,
+        secrets=secrets,
+        limit_bytes=limit_bytes,
+    )
+    collector.collect()
+    for file in extra_files:
+        collector.add_extra(Path(file))
+    entries = tuple(sorted(collector.entries.values(), key=lambda entry: entry.path))
+    estimate = estimate_archive(root, entries, sum(entry.size for entry in entries), limit_bytes)
+    made = PackagePlan(
+        root,
+        entries,
+        tuple(sorted(collector.left_out, key=lambda item: item.path)),
+        tuple(collector.problems),
+        limit_bytes=limit_bytes,
+        requirements=requirements,
+        estimate=estimate,
+    )
+    return made if kind is None or classpath is None else made.for_function(kind, classpath)
+
+
+def write(plan: PackagePlan, destination: Path, *, progress: Progress | None = None) -> PackageInfo:
+    """Write the archive of `plan` to `destination`; equal plans give equal bytes.
+
+    progress may raise to cancel. Raises PackageError when the archive is over the limit or a file changed since it
+    was planned; then nothing is left behind, and a file that stood at `destination` is untouched.
+    """
+    if plan.estimated_bytes > plan.limit_bytes * _ESTIMATE_SLACK:
+        raise too_large(plan.estimated_bytes, plan.limit_bytes)
+    done, total = 0, plan.total_bytes
+    try:
+        with ZipSink(destination, limit_bytes=plan.limit_bytes) as sink:
+            for entry in plan.all_entries:
+                _add(sink, plan.workspace, entry)
+                done += entry.size
+                if progress is not None:
+                    progress(done, total)
+        size = sink.size
+    except OSError as error:
+        where = error.filename or destination
+        raise PackageError(f"the package cannot be written: {where}: {error.strerror or error}") from error
+    return PackageInfo(destination, size, plan.content_hash, plan.archive_hash)
+
+
+def _add(sink: ZipSink, workspace: Path, entry: PackageEntry) -> None:
+    if entry.content is not None:
+        sink.add(entry.path, entry.content, is_executable=entry.is_executable)
+        return
+    source = entry.origin or os.path.join(workspace, entry.path)
+    try:
+        handle = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise _changed(entry) from error
+    try:
+        facts = os.fstat(handle)
+        if (facts.st_size, facts.st_mtime_ns) != (entry.size, entry.mtime_ns):
+            raise _changed(entry)
+        if entry.size <= CHUNK_BYTES:
+            data = os.read(handle, entry.size) if entry.size else b""
+            if len(data) != entry.size:
+                raise _changed(entry)
+            sink.add(entry.path, data, is_executable=entry.is_executable)
+        else:
+            worth = shrinks(handle, entry.size)
+            chunks = _chunks(handle, entry)
+            sink.add_stream(entry.path, chunks, entry.size, shrinks=worth, is_executable=entry.is_executable)
+    finally:
+        os.close(handle)
+
+
+def _chunks(handle: int, entry: PackageEntry) -> Iterator[bytes]:
+    left = entry.size
+    while left:
+        chunk = os.read(handle, min(CHUNK_BYTES, left))
+        if not chunk:
+            raise _changed(entry)
+        left -= len(chunk)
+        yield chunk
+
+
+def _changed(entry: PackageEntry) -> PackageError:
+    return PackageError(
+        f"{entry.path} changed while the package was made", advice="Let the files come to rest and try again."
+    )

@@ -1,0 +1,101 @@
+"""What a check may ask about the workspace around a job file."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from agentic_rl_tui.core.models.processors import ClassPath, ProcessorInfo
+
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
+_MAX_LISTED = 2_000
+
+
+class WorkspaceFacts(Protocol):
+    """Answers must be quick: they are asked for while a person types. Paths are as the job file spells them."""
+
+    def find_class(self, classpath: ClassPath) -> ProcessorInfo | None:
+        """The processor, or None where the file holds no processor of that name."""
+
+    def module_exists(self, classpath: ClassPath) -> bool: ...
+
+    def file_exists(self, path: str) -> bool: ...
+
+    def rows(self, path: str) -> int | None:
+        """Rows of a data file; None while they are not known."""
+
+    def processors(self) -> Sequence[ProcessorInfo] | None:
+        """Every processor of the workspace; None while nobody has looked: classes are then not checked."""
+
+    def files(self) -> Sequence[str]:
+        """Files of the workspace, relative, with ``/``."""
+
+
+class DiskFacts:
+    """Facts read from a folder. Row counts are kept until a file changes.
+
+    processors: what a scan of the sources found; None leaves classes unchecked.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        processors: Iterable[ProcessorInfo] | None = None,
+    ) -> None:
+        self.workspace = workspace
+        self._processors = None if processors is None else tuple(processors)
+        self._by_class = {(info.path, info.class_name): info for info in self._processors or ()}
+        self._rows: dict[str, tuple[tuple[int, int], int]] = {}
+
+    def find_class(self, classpath: ClassPath) -> ProcessorInfo | None:
+        return self._by_class.get((classpath.path, classpath.class_name))
+
+    def module_exists(self, classpath: ClassPath) -> bool:
+        return self.file_exists(classpath.path)
+
+    def file_exists(self, path: str) -> bool:
+        try:
+            return (self.workspace / path).is_file()
+        except (OSError, ValueError):
+            return False
+
+    def rows(self, path: str) -> int | None:
+        """Lines that are not blank."""
+        try:
+            target = self.workspace / path
+            stat = target.stat()
+            stamp = (stat.st_mtime_ns, stat.st_size)
+            known = self._rows.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            count = _count_rows(target)
+        except (OSError, ValueError):
+            return None
+        self._rows[path] = (stamp, count)
+        return count
+
+    def processors(self) -> Sequence[ProcessorInfo] | None:
+        return self._processors
+
+    def files(self) -> Sequence[str]:
+        """At most 2,000 files; hidden folders and those of tools are left out."""
+        found: list[str] = []
+        pending = [self.workspace]
+        while pending and len(found) < _MAX_LISTED:
+            folder = pending.pop()
+            try:
+                entries = sorted(folder.iterdir(), reverse=True)
+            except OSError:
+                continue
+            for entry in entries:
+                if entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS:
+                    continue
+                if entry.is_dir() and not entry.is_symlink():
+                    pending.append(entry)
+                elif entry.is_file():
+                    found.append(entry.relative_to(self.workspace).as_posix())
+        return sorted(found[:_MAX_LISTED])
+
+
+def _count_rows(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for line in file if not line.isspace())

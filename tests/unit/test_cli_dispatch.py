@@ -1,0 +1,54 @@
+import re
+
+import pytest
+
+from agentic_rl_tui.app.__main__ import main
+from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.help import HELP
+from agentic_rl_tui.app.cli.verbs import VERBS, find
+from agentic_rl_tui.core.version import __version__
+
+
+def test_the_help_text_tells_of_every_verb_in_its_group() -> None:
+    groups: dict[str, dict[str, str]] = {}
+    heading = ""
+    for line in HELP.splitlines():
+        if re.fullmatch(r"[A-Z][\w ]+", line):
+            heading = line
+        elif match := re.fullmatch(r"  ([a-z_ ]+?)  +(\S.*)", line):
+            groups.setdefault(heading, {})[match[1]] = match[2]
+    for verb in VERBS:
+        summary = groups[verb.group][verb.name]
+        also = f" (also: {', '.join(verb.aliases)})" if verb.aliases else ""
+        assert summary == verb.summary + also
+
+
+def test_version_is_the_one_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == exits.OK
+    assert capsys.readouterr().out == f"agentic-rl-tui {__version__}\n"
+
+
+def test_a_mistyped_verb_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lsit"]) == exits.USAGE
+    assert "did you mean 'list'?" in capsys.readouterr().err
+
+
+def test_a_bad_option_ends_with_the_usage_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--page", "x"]) == exits.USAGE
+    assert "See `agentic-rl-tui list --help`" in capsys.readouterr().err
+
+
+def test_without_a_terminal_the_app_is_not_started(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == exits.USAGE
+    assert "needs a terminal" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_every_verb_explains_itself(verb: object, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb.name, "--help"]) == exits.OK  # type: ignore[attr-defined]
+    assert verb.summary in capsys.readouterr().out  # type: ignore[attr-defined]
+
+
+def test_hyphens_and_underscores_and_aliases_name_the_same_verb() -> None:
+    assert find("status") is find("get")
+    assert find("nothing") is None

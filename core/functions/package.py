@@ -5,15 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentic_rl_tui.core.functions.package_plan import (
-    LIMIT_BYTES,
-    Collector,
-    LeftOut,
-    PackageEntry,
-    PackagePlan,
-    environment_patterns,
-    estimate_archive,
-)
+from agentic_rl_tui.core.functions.package_collect import Collector, environment_patterns, estimate_archive
+from agentic_rl_tui.core.functions.package_plan import LIMIT_BYTES, LeftOut, PackageEntry, PackagePlan
 from agentic_rl_tui.core.functions.package_rules import LeftOutRule
 from agentic_rl_tui.core.functions.package_unpack import UnpackLimits, unpack
 from agentic_rl_tui.core.functions.package_zip import CHUNK_BYTES, Progress, ZipSink, shrinks, too_large
@@ -105,10 +98,10 @@ def write(plan: PackagePlan, destination: Path, *, progress: Progress | None = N
     try:
         with ZipSink(destination, limit_bytes=plan.limit_bytes) as sink:
             for entry in plan.all_entries:
-                _add(sink, plan.workspace, entry)
-                done += entry.size
-                if progress is not None:
-                    progress(done, total)
+                for read in _add(sink, plan.workspace, entry):
+                    done += read
+                    if progress is not None:
+                        progress(done, total)
         size = sink.size
     except OSError as error:
         where = error.filename or destination
@@ -116,9 +109,11 @@ def write(plan: PackagePlan, destination: Path, *, progress: Progress | None = N
     return PackageInfo(destination, size, plan.content_hash, plan.archive_hash)
 
 
-def _add(sink: ZipSink, workspace: Path, entry: PackageEntry) -> None:
+def _add(sink: ZipSink, workspace: Path, entry: PackageEntry) -> Iterator[int]:
+    """Add one entry; yields the numbers of bytes as they are read."""
     if entry.content is not None:
         sink.add(entry.path, entry.content, is_executable=entry.is_executable)
+        yield entry.size
         return
     source = entry.origin or os.path.join(workspace, entry.path)
     try:
@@ -130,26 +125,28 @@ def _add(sink: ZipSink, workspace: Path, entry: PackageEntry) -> None:
         if (facts.st_size, facts.st_mtime_ns) != (entry.size, entry.mtime_ns):
             raise _changed(entry)
         if entry.size <= CHUNK_BYTES:
-            data = os.read(handle, entry.size) if entry.size else b""
+            data = os.read(handle, entry.size)
             if len(data) != entry.size:
                 raise _changed(entry)
             sink.add(entry.path, data, is_executable=entry.is_executable)
+            yield entry.size
         else:
-            worth = shrinks(handle, entry.size)
-            chunks = _chunks(handle, entry)
-            sink.add_stream(entry.path, chunks, entry.size, shrinks=worth, is_executable=entry.is_executable)
+            yield from _add_large(sink, handle, entry)
     finally:
         os.close(handle)
 
 
-def _chunks(handle: int, entry: PackageEntry) -> Iterator[bytes]:
-    left = entry.size
-    while left:
-        chunk = os.read(handle, min(CHUNK_BYTES, left))
-        if not chunk:
-            raise _changed(entry)
-        left -= len(chunk)
-        yield chunk
+def _add_large(sink: ZipSink, handle: int, entry: PackageEntry) -> Iterator[int]:
+    is_worth_it = shrinks(handle, entry.size)
+    with sink.stream(entry.path, entry.size, shrinks=is_worth_it, is_executable=entry.is_executable) as add:
+        left = entry.size
+        while left:
+            chunk = os.read(handle, min(CHUNK_BYTES, left))
+            if not chunk:
+                raise _changed(entry)
+            add(chunk)
+            left -= len(chunk)
+            yield len(chunk)
 
 
 def _changed(entry: PackageEntry) -> PackageError:

@@ -26,13 +26,15 @@ CACHE_DIRS = frozenset(
 )  # fmt: skip
 """Directories that hold nothing a function needs and that the service's own client would upload."""
 
-_SECRET_NAMES = (
+_SECRET_FILES = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.ovpn",
-    ".netrc", "_netrc", ".pypirc", ".npmrc", ".git-credentials", ".htpasswd", ".pgpass", ".ssh", ".aws", ".gnupg",
+    ".netrc", "_netrc", ".pypirc", ".npmrc", ".git-credentials", ".htpasswd", ".pgpass",
     "kubeconfig", "credentials", "credentials.*", "secret.*", "secrets.*", "*_secret.*", "*_secrets.*",
     "api_key", "api_key.*", "apikey", "apikey.*", "service_account*.json", "service-account*.json", "*.tfstate",
+    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
 )  # fmt: skip
-_SSH_KEY = re.compile(r"id_[A-Za-z0-9_]+|id_(rsa|dsa|ecdsa|ed25519)\b.*")
+_SECRET_DIRS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".docker"})
+_SSH_KEY = re.compile(r"id_\w+")
 _CODE_SUFFIXES = (".py", ".pyi", ".pyx", ".so", ".c", ".h")
 
 
@@ -137,13 +139,13 @@ class NameRules:
 
     def __init__(self, patterns: Iterable[str] = DEFAULT_PATTERNS, ignore: IgnoreRules | None = None) -> None:
         self._ignore = ignore or IgnoreRules()
-        self._exact: dict[str, str] = {}
+        self._exact: set[str] = set()
         globs = []
         for pattern in patterns:
             if any(char in pattern for char in "*?["):
                 globs.append(pattern)
             else:
-                self._exact[pattern] = pattern
+                self._exact.add(pattern)
         self._globs = [(pattern, re.compile(fnmatch.translate(pattern)).match) for pattern in globs]
         any_glob = "|".join(fnmatch.translate(pattern) for pattern in globs)
         self._any_glob = re.compile(any_glob).match if globs else None
@@ -162,30 +164,25 @@ class NameRules:
         return verdict, None
 
     def _by_name(self, name: str, *, is_dir: bool) -> Verdict | None:
-        if looks_secret(name):
+        if looks_secret(name, is_dir=is_dir):
             return Verdict(LeftOutRule.SECRET, "the name looks like that of a secret")
-        if (pattern := self._pattern(name)) is not None:
+        if name in self._exact or (self._any_glob is not None and self._any_glob(name)):
+            pattern = name if name in self._exact else next(text for text, match in self._globs if match(name))
             return Verdict(LeftOutRule.PATTERN, f"default pattern {pattern!r}")
         if is_dir and name in CACHE_DIRS:
             return Verdict(LeftOutRule.CACHE, f"{name} is a cache or an environment")
         return None
 
-    def _pattern(self, name: str) -> str | None:
-        if name in self._exact:
-            return name
-        if self._any_glob is None or self._any_glob(name) is None:
-            return None
-        return next(pattern for pattern, match in self._globs if match(name))
-
 
 @lru_cache(maxsize=1)
-def _secret_names() -> re.Pattern[str]:
-    return re.compile("|".join(fnmatch.translate(pattern) for pattern in _SECRET_NAMES))
+def _secret_files() -> re.Pattern[str]:
+    return re.compile("|".join(fnmatch.translate(pattern) for pattern in _SECRET_FILES))
 
 
-def looks_secret(name: str) -> bool:
+def looks_secret(name: str, *, is_dir: bool = False) -> bool:
     """Whether a file or directory of this name usually holds keys. Code never counts: ``id_map.py`` is a module."""
-    lowered = name.lower()
-    if lowered.endswith(_CODE_SUFFIXES):
+    if is_dir:
+        return name in _SECRET_DIRS or name.startswith(".env")
+    if name.endswith(_CODE_SUFFIXES):
         return False
-    return _secret_names().match(lowered) is not None or _SSH_KEY.fullmatch(name) is not None
+    return _secret_files().match(name.lower()) is not None or _SSH_KEY.fullmatch(name) is not None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentic_rl_tui.core.functions.package_plan import FILES_LIMIT, UNPACKED_LIMIT_BYTES
 from agentic_rl_tui.core.models.errors import PackageError
 from agentic_rl_tui.core.models.text import plain
 
@@ -22,8 +23,8 @@ _LOCAL_HEADER_BYTES = 30
 class UnpackLimits:
     """What an archive may grow to. The ratio counts for the whole archive, once it holds more than `free_bytes`."""
 
-    total_bytes: int = 2 << 30
-    members: int = 100_000
+    total_bytes: int = UNPACKED_LIMIT_BYTES
+    members: int = FILES_LIMIT + 1
     ratio: int = 200
     free_bytes: int = 100 << 20
 

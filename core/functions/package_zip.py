@@ -4,6 +4,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -83,19 +84,24 @@ class ZipSink:
         self._write(body)
         self._central.append(central)
 
-    def add_stream(
-        self, name: str, chunks: Iterator[bytes], size: int, *, shrinks: bool, is_executable: bool = False
-    ) -> None:
-        """Add a member piece by piece; its header is completed once the compressed size is known."""
+    @contextmanager
+    def stream(
+        self, name: str, size: int, *, shrinks: bool, is_executable: bool = False
+    ) -> Iterator[Callable[[bytes], None]]:
+        """Add a member piece by piece with the given function; the header is completed at the end of the block."""
         start = self._offset
         method = _DEFLATED if shrinks else _STORED
         header, _ = _headers(name, method, 0, 0, size, is_executable, start)
         self._write(header)
         crc = 0
         packer = isal_zlib.compressobj(1, isal_zlib.DEFLATED, -15) if shrinks else None
-        for chunk in chunks:
+
+        def add(chunk: bytes) -> None:
+            nonlocal crc
             crc = isal_zlib.crc32(chunk, crc)
             self._write(packer.compress(chunk) if packer else chunk)
+
+        yield add
         if packer:
             self._write(packer.flush())
         packed = self._offset - start - len(header)

@@ -1,0 +1,68 @@
+"""The one door from screens to the SDK, so that tests can stand behind it."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import Job, JobPage
+
+
+@dataclass(frozen=True, slots=True)
+class HealthFacts:
+    """state: ``ok``, ``starting``, ``down`` or another word of the service, shown as it is."""
+
+    state: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """Lines offset+1 .. offset+len(lines) of a log that has `total` lines so far."""
+
+    offset: int
+    lines: tuple[str, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogNote:
+    """Something to say about the stream itself: reconnecting, ended."""
+
+    text: str
+    is_trouble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepNews:
+    """Progress of a submission. state: ``started``, ``progress``, ``finished``, ``failed``."""
+
+    step: str
+    label: str
+    state: str
+    done: int = 0
+    total: int | None = None
+    unit: str = ""
+    detail: str = ""
+    seconds: float | None = None
+    is_reused: bool = False
+
+
+class Backend(Protocol):
+    """What the screens ask of the SDK. Every call may raise ArlError and nothing else that is expected."""
+
+    zone: tzinfo
+    """The zone of the times that the service writes without one."""
+
+    async def health(self) -> HealthFacts: ...
+    async def jobs(self, page_no: int, page_size: int) -> "JobPage": ...
+    async def job(self, job_id: str) -> "Job": ...
+    def follow(self, job_id: str, offset: int = 0) -> AsyncIterator[LogChunk | LogNote]: ...
+    async def cancel(self, job_id: str) -> None: ...
+    async def delete(self, job_id: str) -> None: ...
+    async def submit(self, job_file: Path, on_news: Callable[[StepNews], None]) -> "Job": ...
+    async def report(self, job_id: str) -> dict[str, Any] | None: ...
+    async def trajectories(self, job_id: str, step: int | None) -> dict[str, Any] | None: ...
+    async def close(self) -> None: ...

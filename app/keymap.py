@@ -1,0 +1,201 @@
+"""The one table of actions and keys. Bindings, footer, help, palette and the documentation are generated from it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something a person can do.
+
+    id is ``scope.verb`` and stays the same for ever: users rebind by it. keys: comma separated, first one shown.
+    run is the Textual action, by default the verb. footer orders the few that the footer shows; 0 keeps it out.
+    A dangerous action changes or destroys something outside the program and asks first.
+    """
+
+    id: str
+    keys: str
+    label: str
+    help: str
+    run: str = ""
+    footer: int = 0
+    dangerous: bool = False
+    palette: bool = True
+    priority: bool = False
+
+    @property
+    def scope(self) -> str:
+        return self.id.partition(".")[0]
+
+    @property
+    def command(self) -> str:
+        return self.run or self.id.partition(".")[2]
+
+
+SCOPES: Mapping[str, str] = {
+    "app": "Everywhere",
+    "view": "This place",
+    "table": "Lists",
+    "text": "Reading text",
+    "log": "Logs",
+    "jobs": "Jobs",
+    "job": "One job",
+    "jobfile": "Job file",
+    "workspace": "Workspace",
+    "functions": "Functions",
+    "problems": "Problems",
+}
+"""Where an action works, with its title in the help."""
+
+TOGETHER: tuple[frozenset[str], ...] = (
+    frozenset({"app", "view", "table", "jobs"}),
+    frozenset({"app", "view", "text", "log", "job"}),
+    frozenset({"app", "view", "table", "job"}),
+    frozenset({"app", "view", "text", "workspace"}),
+    frozenset({"app", "view", "table", "text", "functions"}),
+    frozenset({"app", "view", "table", "jobfile"}),
+    frozenset({"table", "problems"}),
+)
+"""Scopes that can be heard at the same time: a key may mean one thing in each of these sets."""
+
+ACTIONS: tuple[Action, ...] = (
+    Action("app.workspace", "1,alt+1", "Workspace", "go to the files of this workspace", "go('workspace')"),
+    Action("app.functions", "2,alt+2", "Functions", "go to the rollout and reward functions", "go('functions')"),
+    Action("app.jobfile", "3,alt+3", "Job file", "go to the job file", "go('jobfile')"),
+    Action("app.jobs", "4,alt+4", "Jobs", "go to the jobs", "go('jobs')"),
+    Action("app.traces", "5,alt+5", "Traces", "go to the traces", "go('traces')"),
+    Action("app.last_place", "-", "Last place", "go back to the place before this one"),
+    Action("app.help", "?,f1", "help", "show the keys that work here", footer=90, palette=False),
+    Action("app.palette", "ctrl+p,:", "commands", "find any command by name", palette=False),
+    Action("app.problems", "!", "problems", "show every error kept in this session"),
+    Action("app.theme", "f9", "theme", "switch between the dark and the light theme"),
+    Action("app.redraw", "ctrl+l", "redraw", "draw the whole screen again"),
+    Action("app.leave", "ctrl+q", "leave", "leave; jobs go on", priority=True),
+    Action("view.back", "escape", "back", "undo one layer: input, filter, marks, screen", footer=99, palette=False),
+    Action("view.quit", "q", "leave", "leave this screen, or the program at its root; jobs go on"),
+    Action("view.refresh", "ctrl+r", "refresh", "ask the platform again now"),
+    Action("table.open", "enter", "open", "open the row under the cursor", footer=1, palette=False),
+    Action("table.down", "down,j", "down", "one row down", "move(1)", palette=False),
+    Action("table.up", "up,k", "up", "one row up", "move(-1)", palette=False),
+    Action("table.first", "home,g", "first", "to the first row", palette=False),
+    Action("table.last", "end,G", "last", "to the last row", palette=False),
+    Action("table.page_down", "pagedown,ctrl+f", "page down", "one page down", "page(1)", palette=False),
+    Action("table.page_up", "pageup,ctrl+b", "page up", "one page up", "page(-1)", palette=False),
+    Action("table.half_down", "ctrl+d", "half down", "half a page down", "page(0.5)", palette=False),
+    Action("table.half_up", "ctrl+u", "half up", "half a page up", "page(-0.5)", palette=False),
+    Action("table.mark", "space", "mark", "mark or unmark the row; marked rows win over the cursor"),
+    Action("table.mark_range", "v", "mark to here", "mark every row from the last mark to the cursor"),
+    Action("table.order", "o", "sort", "sort by the next column"),
+    Action("table.reverse", "O", "reverse", "reverse the order"),
+    Action("jobs.filter", "/", "filter", "show only jobs that match, e.g. `status:failed qwen`", footer=5),
+    Action("jobs.logs", "l", "logs", "open the log of the job", footer=2),
+    Action("jobs.cancel", "x", "cancel", "cancel the chosen jobs", footer=3, dangerous=True),
+    Action("jobs.delete", "D", "delete", "delete the chosen jobs from the platform", dangerous=True),
+    Action("jobs.copy", "y,c", "copy id", "copy the ids of the chosen jobs"),
+)
+
+
+def scoped(scope: str) -> tuple[Action, ...]:
+    return tuple(action for action in ACTIONS if action.scope == scope)
+
+
+def by_id(action_id: str) -> Action | None:
+    return _BY_ID.get(action_id)
+
+
+_BY_ID = {action.id: action for action in ACTIONS}
+
+
+def bindings(scope: str) -> "list[BindingType]":
+    """The bindings of one scope, for the class that carries out its actions."""
+    from textual.binding import Binding
+
+    return [
+        Binding(action.keys, action.command, action.label, id=action.id, priority=action.priority)
+        for action in scoped(scope)
+    ]
+
+
+def key_list(keys: str) -> list[str]:
+    """The single keys of a comma separated list, in Textual's names."""
+    from textual.keys import _character_to_key
+
+    names = []
+    for part in keys.split(","):
+        key = part.strip()
+        if key:
+            names.append(_character_to_key(key) if len(key) == 1 else key)
+    return names
+
+
+def user_keys(values: Mapping[str, object]) -> dict[str, str]:
+    """The user's own keys out of flat settings: ``keys.jobs.cancel = "X"``."""
+    return {name.removeprefix("keys."): str(keys) for name, keys in values.items() if name.startswith("keys.")}
+
+
+def check_keymap(user: Mapping[str, str], actions: Sequence[Action] = ACTIONS) -> list[str]:
+    """One sentence for every entry that cannot be used; an empty list means the map is safe to install."""
+    known = {action.id for action in actions}
+    problems = [f"there is no action {name!r}" for name in sorted(user.keys() - known)]
+    problems += [f"{name} has no key" for name in sorted(user.keys() & known) if not key_list(user[name])]
+    taken: dict[str, list[Action]] = {}
+    for action in actions:
+        for key in key_list(user.get(action.id, action.keys)):
+            if key in _UNSENDABLE:
+                problems.append(f"{action.id}: terminals send {_UNSENDABLE[key]} for {key}")
+            for rival in taken.get(key, []):
+                if _meet(rival.scope, action.scope):
+                    problems.append(f"{key_label(key)} is bound to both {rival.id} and {action.id}")
+            taken.setdefault(key, []).append(action)
+    return problems
+
+
+_UNSENDABLE = {"ctrl+h": "backspace", "ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape"}
+
+
+def _meet(one: str, other: str) -> bool:
+    return one == other or any(one in scopes and other in scopes for scopes in TOGETHER)
+
+
+_GLYPHS = {
+    "enter": "↵",
+    "escape": "esc",
+    "slash": "/",
+    "question_mark": "?",
+    "exclamation_mark": "!",
+    "colon": ":",
+    "minus": "-",
+    "number_sign": "#",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "full_stop": ".",
+    "comma": ",",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+}
+
+
+def key_label(key: str) -> str:
+    """How a key is written for people: ``^r`` for ctrl+r, ``↵`` for enter."""
+    *modifiers, name = key.split("+")
+    shown = _GLYPHS.get(name, name)
+    for modifier in modifiers:
+        shown = f"^{shown}" if modifier == "ctrl" else f"{modifier}+{shown}"
+    return shown
+
+
+def key_labels(keys: str) -> str:
+    return " ".join(key_label(key) for key in key_list(keys))
+
+
+def effective(user: Mapping[str, str]) -> Iterable[tuple[Action, str]]:
+    """Every action with the keys that are in force."""
+    return ((action, user.get(action.id, action.keys)) for action in ACTIONS)

@@ -1,0 +1,172 @@
+"""Jobs as rows of a table."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from agentic_rl_tui.app.present.states import Look, job_look
+from agentic_rl_tui.app.present.times import coarse_duration, parse_time, short_duration
+from agentic_rl_tui.core.models.redact import redact
+from agentic_rl_tui.core.models.status import ACTIVE, JobStatus, is_terminal
+from agentic_rl_tui.core.models.text import plain
+from agentic_rl_tui.widgets.cells import Cell, clip_middle
+from agentic_rl_tui.widgets.columns import Column
+from agentic_rl_tui.widgets.spark import sparkline
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import Job
+
+_VALUE_WIDTH = 6
+_LONGEST_SPARK = 24
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One job as the table shows it. Times in seconds since the epoch; `now` is when the row was made."""
+
+    job_id: str
+    name: str
+    status: str
+    model: str
+    kind: str
+    step: int | None
+    total_steps: int | None
+    rewards: tuple[float, ...]
+    created: float | None
+    ended: float | None
+    reason: str
+    now: float
+
+    @property
+    def look(self) -> Look:
+        return job_look(self.status)
+
+    @property
+    def is_terminal(self) -> bool:
+        return is_terminal(self.status)
+
+    @property
+    def is_active(self) -> bool:
+        return self.status in ACTIVE
+
+    @property
+    def can_cancel(self) -> bool:
+        return not self.is_terminal and self.status != JobStatus.CANCELING
+
+    @property
+    def reward(self) -> float | None:
+        return self.rewards[-1] if self.rewards else None
+
+    @property
+    def age(self) -> str:
+        """How long a job has been at work; how long ago a finished one was made."""
+        if self.created is None:
+            return "–"
+        since = self.now - self.created
+        return coarse_duration(since) if self.is_terminal else short_duration(since)
+
+    @property
+    def haystack(self) -> str:
+        return f"{self.look.word} {self.name} {self.model} {self.kind} {self.job_id} {self.reason}".lower()
+
+
+def job_row(job: "Job", *, now: float, zone: tzinfo) -> JobRow:
+    progress = job.progress
+    return JobRow(
+        job_id=_text(job.job_id),
+        name=_text(job.job_name or job.job_id),
+        status=job.status,
+        model=_text(job.model or job.base_model or ""),
+        kind="OPD" if job.is_opd else "RL",
+        step=progress.step if progress else None,
+        total_steps=progress.total_steps if progress else None,
+        rewards=tuple(value for value in progress.rewards if math.isfinite(value)) if progress else (),
+        created=parse_time(job.create_time, zone),
+        ended=parse_time(job.end_time, zone),
+        reason=_text(job.message or "") if job.status == JobStatus.FAILED else "",
+        now=now,
+    )
+
+
+def _text(text: str) -> str:
+    return redact(plain(text, keep_newlines=False))
+
+
+def _status(row: JobRow, _width: int) -> Cell:
+    look = row.look
+    return [(look.glyph, look.style), (f" {look.word}", look.style)]
+
+
+def _step(row: JobRow, _width: int) -> Cell:
+    if not row.step and not row.total_steps:
+        return [("–", "$faint")]
+    total = "" if row.total_steps is None else f"/{row.total_steps}"
+    return [(str(row.step or 0), "$ink"), (total, "$muted")]
+
+
+def _reward(row: JobRow, width: int) -> Cell:
+    if row.reason:
+        return [(row.reason, "$failed")]
+    if row.reward is None:
+        return [("–", "$faint")]
+    room = min(_LONGEST_SPARK, width - _VALUE_WIDTH)
+    curve = sparkline(row.rewards, room)
+    color = "$running" if row.is_active else "$faint"
+    return [(curve.ljust(room), color), (f"{row.reward:>{_VALUE_WIDTH}.2f}", "$ink")]
+
+
+JOB_COLUMNS: tuple[Column[JobRow], ...] = (
+    Column("status", "STATUS", _status, 11, sort=lambda row: row.look.word),
+    Column("name", "NAME", lambda row, width: [(clip_middle(row.name, width), "$ink")], 22, 40, sort=lambda r: r.name),
+    Column("model", "MODEL", lambda row, _: [(row.model, "$muted")], 12, 22, fold=2, sort=lambda r: r.model),
+    Column("type", "TYPE", lambda row, _: [(row.kind, "$muted")], 4, fold=3, sort=lambda r: r.kind),
+    Column("step", "STEP", _step, 7, align="right", sort=lambda r: r.step or 0, reverse=True),
+    Column("reward", "REWARD", _reward, 16, 44, sort=lambda r: r.reward if r.rewards else -math.inf, reverse=True),
+    Column("age", "AGE", lambda row, _: [(row.age, "$muted")], 6, align="right", sort=lambda r: -(r.created or 0.0)),
+    Column("id", "ID", lambda row, width: [(clip_middle(row.job_id, width), "$faint")], 10, 26, fold=4),
+)
+
+
+def job_filter(text: str) -> Callable[[JobRow], bool] | None:
+    """A predicate from words that must all be found; ``field:word`` looks in one field and ``!word`` excludes.
+
+    Fields: status, name, model, type, id. None for an empty text.
+    """
+    tests = [_word_test(word) for word in text.lower().split()]
+    if not tests:
+        return None
+    return lambda row: all(test(row) for test in tests)
+
+
+_FIELDS: dict[str, Callable[[JobRow], str]] = {
+    "status": lambda row: row.look.word,
+    "name": lambda row: row.name,
+    "model": lambda row: row.model,
+    "type": lambda row: row.kind,
+    "id": lambda row: row.job_id,
+}
+
+
+def _word_test(word: str) -> Callable[[JobRow], bool]:
+    wanted = not word.startswith("!")
+    word = word.removeprefix("!")
+    field, colon, needle = word.partition(":")
+    read = _FIELDS.get(field) if colon else None
+    if read is None:
+        return lambda row: (word in row.haystack) is wanted
+    return lambda row: (needle in read(row).lower()) is wanted
+
+
+def counts(rows: Sequence[JobRow]) -> tuple[tuple[str, str], ...]:
+    """``12 jobs · 1 running · 1 failed`` as spans, states in their colours."""
+    line: list[tuple[str, str]] = [(f"{len(rows)} job{'' if len(rows) == 1 else 's'}", "$muted")]
+    tally: dict[str, int] = {}
+    for row in rows:
+        tally[row.status] = tally.get(row.status, 0) + 1
+    for status in (JobStatus.RUNNING, JobStatus.CANCELING, JobStatus.PENDING, JobStatus.QUEUING, JobStatus.FAILED):
+        if tally.get(status):
+            look = job_look(status)
+            line += [(" · ", "$faint"), (f"{tally[status]} {look.word}", look.style)]
+    return tuple(line)

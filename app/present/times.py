@@ -1,0 +1,46 @@
+"""Times and durations as people read them."""
+
+from datetime import datetime, tzinfo
+
+
+def parse_time(text: str | None, zone: tzinfo) -> float | None:
+    """Seconds since the epoch of a server's ``YYYY-MM-DD HH:MM:SS`` or ISO text; None where it is neither."""
+    if not text:
+        return None
+    try:
+        when = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return (when if when.tzinfo else when.replace(tzinfo=zone)).timestamp()
+
+
+def short_duration(seconds: float) -> str:
+    """At most two units: ``32s``, ``4m12s``, ``2h05m``, ``3d4h``, ``41d``."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}m{rest:02}s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours}h{minutes:02}m"
+    days, hours = divmod(hours, 24)
+    return f"{days}d{hours}h" if days < 10 else f"{days}d"
+
+
+def coarse_duration(seconds: float) -> str:
+    """One unit once it is minutes: for ages that nobody reads to the second."""
+    whole = max(0, int(seconds))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if whole >= size:
+            return f"{whole // size}{unit}"
+    return f"{whole}s"
+
+
+def clock_time(seconds: float, zone: tzinfo) -> str:
+    return datetime.fromtimestamp(seconds, zone).strftime("%H:%M:%S")
+
+
+def date_time(seconds: float, zone: tzinfo) -> str:
+    return datetime.fromtimestamp(seconds, zone).strftime("%Y-%m-%d %H:%M:%S")

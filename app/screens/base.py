@@ -1,0 +1,166 @@
+"""What every place and dialog shares: header and footer, escape one layer at a time, errors that are never silent."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen, Screen
+from textual.worker import Worker, WorkerState
+
+from agentic_rl_tui.app.keymap import bindings, by_id, key_label
+from agentic_rl_tui.widgets.bars import HeaderBar, KeyBar, KeyHint
+from agentic_rl_tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentic_rl_tui.app.tui import ArlApp
+
+MOST_HINTS = 6
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Something that escape undoes. label: its words in the footer, after ``esc``."""
+
+    label: str
+    undo: "Callable[[], object]"
+
+
+class Reporting(Screen[Result], Generic[Result]):
+    """A screen whose failed workers are reported."""
+
+    @property
+    def arl(self) -> "ArlApp":
+        return cast("ArlApp", self.app)
+
+    @on(Worker.StateChanged)
+    def _report_failed_worker(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            self.arl.report_bug(event.worker.error, event.worker.description or event.worker.name)
+
+
+class PlaceScreen(Reporting[None]):
+    """The frame of a place: header, body, prompt, footer. Subclasses give `body`, `undo_layers` and their actions."""
+
+    place: ClassVar[str] = ""
+    BINDINGS = bindings("view")
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall")]
+
+    def compose(self) -> ComposeResult:
+        yield HeaderBar(id="header")
+        yield from self.body()
+        yield Prompt(id="prompt")
+        yield KeyBar(id="keys")
+
+    def body(self) -> ComposeResult:
+        yield from ()
+
+    def undo_layers(self) -> Iterator[Layer]:
+        """What escape undoes here, nearest first; the prompt and leaving the screen are added by `_all_layers`."""
+        yield from ()
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    def on_mount(self) -> None:
+        header = self.query_one(HeaderBar)
+        header.places = self.arl.place_tabs
+        header.active = self.place
+        for name in ("workspace", "profile", "health"):
+            self.watch(self.app, f"{name}_shown", partial(setattr, header, name))
+        self.bindings_updated_signal.subscribe(self, lambda _screen: self.refresh_hints())
+
+    # The footer
+
+    def refresh_hints(self) -> None:
+        if self.is_mounted and self.is_current:
+            self.query_one(KeyBar).hints = tuple(self._hints())
+
+    def _hints(self) -> Iterator[KeyHint]:
+        ranked: dict[int, KeyHint] = {}
+        layer = next(self._all_layers(), None)
+        for key, active in self.active_bindings.items():
+            action = by_id(active.binding.id or "")
+            if action is None or not action.footer or action.footer in ranked:
+                continue
+            label = action.label
+            if action.id == "view.back":
+                if layer is None:
+                    continue
+                label = layer.label
+            ranked[action.footer] = KeyHint(
+                key_label(key), label, active.binding.action, self.why_not(action.id) is None
+            )
+        order = sorted(ranked)
+        if len(order) > MOST_HINTS:
+            # Help and escape stay; the weakest of the pane's own verbs give way.
+            order = order[: MOST_HINTS - 2] + order[-2:]
+        return (ranked[number] for number in order)
+
+    @on(KeyBar.Pressed)
+    async def _hint_pressed(self, event: KeyBar.Pressed) -> None:
+        await self.run_action(event.action)
+
+    @on(HeaderBar.PlaceChosen)
+    def _place_chosen(self, event: HeaderBar.PlaceChosen) -> None:
+        self.arl.action_go(event.place)
+
+    def why_not(self, action_id: str) -> str | None:  # noqa: ARG002
+        """The reason why an action has nothing to act on now; its key stays, dimmed, and says this when pressed."""
+        return None
+
+    def may(self, action_id: str) -> bool:
+        """Whether an action can go ahead; says why where it cannot."""
+        reason = self.why_not(action_id)
+        if reason is not None:
+            self.arl.refuse(reason)
+        return reason is None
+
+    # One layer back
+
+    def _all_layers(self) -> Iterator[Layer]:
+        if self.prompt.is_open:
+            yield Layer("close", self.prompt.leave)
+        yield from self.undo_layers()
+        if len(self.app.screen_stack) > 1:
+            yield Layer(self.back_label, self.leave_screen)
+
+    @property
+    def back_label(self) -> str:
+        return "back"
+
+    def leave_screen(self) -> None:
+        self.app.pop_screen()
+
+    def action_back(self) -> None:
+        layer = next(self._all_layers(), None)
+        if layer is not None:
+            layer.undo()
+            self.refresh_hints()
+
+    def action_quit(self) -> None:
+        if len(self.app.screen_stack) > 1:
+            self.leave_screen()
+        else:
+            self.arl.action_leave()
+
+    def action_refresh(self) -> None:
+        """Ask the platform again; places that show nothing from it have nothing to do."""
+
+
+class Dialog(ModalScreen[Result], Reporting[Result], Generic[Result]):
+    """A modal; escape answers `dismissed`."""
+
+    BINDINGS = [Binding("escape", "dismiss_dialog", "Close", id="dialog.close", show=False)]
+    dismissed: ClassVar[Any] = None
+
+    def action_dismiss_dialog(self) -> None:
+        self.dismiss(self.dismissed)

@@ -1,0 +1,343 @@
+"""Place 4: the jobs of the profile, in a table that updates in place."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.reactive import reactive
+from textual.timer import Timer
+
+from agentic_rl_tui.app.keymap import bindings
+from agentic_rl_tui.app.poll import Pulse, delay_s
+from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_filter, job_row
+from agentic_rl_tui.app.present.times import short_duration
+from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
+from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.surfaces import Outage
+from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.widgets.bars import Chip, Heading
+from agentic_rl_tui.widgets.cells import Span
+from agentic_rl_tui.widgets.panels import Empty
+from agentic_rl_tui.widgets.prompt import Prompt
+from agentic_rl_tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import Job, JobPage
+
+PAGE_SIZE = 100
+TICK_S = 1.0
+
+
+class JobsScreen(PlaceScreen):
+    """Keeps the pages read so far; the first is read again at each refresh, further ones when the cursor comes near."""
+
+    place = "jobs"
+    CSS_PATH = None
+    BINDINGS = bindings("jobs")
+
+    filter_text: reactive[str] = reactive("")
+    is_stale: reactive[bool] = reactive(False)
+
+    @dataclass
+    class Loaded(Message):
+        page: "JobPage"
+
+    @dataclass
+    class Failed(Message):
+        error: ArlError
+
+    @dataclass
+    class Acted(Message):
+        """A verb ended for one job."""
+
+        doing: str
+        job_id: str
+        error: ArlError | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._jobs: dict[str, Job] = {}
+        self._total = 0
+        self._pages_read = 0
+        self._is_known = False
+        self._outage = Outage()
+        self._timer: Timer | None = None
+
+    def body(self) -> ComposeResult:
+        yield Heading(id="jobs-heading")
+        table: Table[JobRow] = Table(JOB_COLUMNS, lambda row: row.job_id, id="jobs-table")
+        yield table
+        yield Empty(id="jobs-empty")
+
+    @property
+    def table(self) -> Table[JobRow]:
+        return self.query_one("#jobs-table", Table)
+
+    def on_mount(self) -> None:
+        self.query_one(Heading).title = "Jobs"
+        self._show()
+        self.table.focus()
+        self.watch(self.app, "backend", self._backend_came)
+        if self.arl.options.is_polling:
+            self.set_interval(TICK_S, self._tick)
+
+    def _backend_came(self) -> None:
+        if self.arl.backend is not None:
+            self.load()
+
+    def on_screen_resume(self) -> None:
+        if self._is_known:
+            self.load()
+
+    # Loading
+
+    @work(exclusive=True, group="jobs.load", exit_on_error=False)
+    async def load(self, page_no: int = 1) -> None:
+        backend = self.arl.backend
+        if backend is None:
+            return
+        try:
+            page = await backend.jobs(page_no, PAGE_SIZE)
+        except ArlError as error:
+            self.post_message(self.Failed(error))
+        else:
+            self.post_message(self.Loaded(page))
+
+    @on(Loaded)
+    def _take_page(self, event: Loaded) -> None:
+        page = event.page
+        self._is_known = True
+        self._total = max(page.total, len(page.jobs))
+        fresh = {job.job_id: job for job in page.jobs}
+        if page.page_no == 1:
+            # Jobs of the first page that are not in it any more were deleted or pushed to a later page.
+            rest = {key: job for key, job in list(self._jobs.items())[len(fresh) :] if key not in fresh}
+            self._jobs = fresh | (rest if self._total > len(fresh) else {})
+            self._pages_read = max(self._pages_read, 1)
+        else:
+            self._jobs |= fresh
+            self._pages_read = max(self._pages_read, page.page_no)
+        self.is_stale = False
+        if self._outage.succeeded(self.arl.clock()):
+            self.arl.say("The platform answers again")
+        self.arl.set_health("ok")
+        self._show()
+        self._plan()
+
+    @on(Failed)
+    def _failed(self, event: Failed) -> None:
+        self.is_stale = True
+        if self._outage.failed():
+            self.arl.fail(event.error, "refresh the jobs")
+        self.arl.set_health("down")
+        self._show()
+        self._plan(getattr(event.error, "retry_after_s", None))
+
+    def _plan(self, retry_after_s: float | None = None) -> None:
+        """Set the one timer for the next refresh; a place that nobody sees asks nothing."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if not self.arl.options.is_polling or not self.is_current:
+            return
+        pulse = Pulse(
+            is_local=self.arl.settings.profile.is_local,
+            is_live=any(row.is_active for row in self.table.items),
+            is_focused=self.app.app_focus,
+            failures=self._outage.failures,
+            retry_after_s=retry_after_s,
+        )
+        self._timer = self.set_timer(delay_s(pulse), self.load)
+
+    def action_refresh(self) -> None:
+        self.load()
+
+    # Showing
+
+    def _tick(self) -> None:
+        if self.is_current and (self.is_stale or any(row.is_active for row in self.table.items)):
+            self._show()
+
+    def _show(self) -> None:
+        now = self.arl.clock()
+        zone = self.arl.backend.zone if self.arl.backend is not None else self.arl.zone
+        self.table.items = tuple(job_row(job, now=now, zone=zone) for job in self._jobs.values())
+        self._show_heading()
+        self._show_empty()
+        self.refresh_hints()
+
+    def _show_heading(self) -> None:
+        heading = self.query_one(Heading)
+        table = self.table
+        heading.facts = counts(table.items) if self._is_known else ()
+        chips = []
+        if self.filter_text:
+            chips.append(Chip(f"/ {self.filter_text} · {table.row_count} of {len(table.items)}"))
+        if table.marks:
+            chips.append(Chip(f"▪ {len(table.marks)} marked"))
+        heading.chips = tuple(chips)
+        heading.note = self._note()
+
+    def _note(self) -> tuple[Span, ...]:
+        if not self.is_stale:
+            return ()
+        good = self._outage.last_good_s
+        age = "never updated" if good is None else f"{short_duration(self.arl.clock() - good)} old"
+        return ((f"⚠ stale · {age}", "$warn"),)
+
+    def _show_empty(self) -> None:
+        empty = self.query_one("#jobs-empty", Empty)
+        is_empty = self.table.row_count == 0
+        empty.display = is_empty
+        self.table.set_class(is_empty, "-empty")
+        if not is_empty:
+            return
+        if self.filter_text and self._jobs:
+            empty.title = "No job matches the filter"
+            empty.body = ((("esc", "$accent bold"), ("  clears it", "$muted")),)
+        elif self._is_known:
+            empty.title = "No jobs yet"
+            empty.body = (
+                (("3", "$accent bold"), ("   open the job file", "$muted")),
+                (("f5", "$accent bold"), ("  check it and submit", "$muted")),
+                (("", ""),),
+                (("Jobs keep running when you leave; they are here when you come back.", "$faint"),),
+            )
+        elif self.is_stale:
+            empty.title = "The platform does not answer"
+            empty.body = (
+                (("!", "$accent bold"), ("   read the error", "$muted")),
+                (("^r", "$accent bold"), ("  try again now", "$muted")),
+            )
+        else:
+            empty.title = "Asking the platform …"
+            empty.body = ()
+
+    @on(Table.Highlighted)
+    def _moved(self) -> None:
+        self.refresh_hints()
+        if self.table.cursor >= len(self.table.items) - PAGE_SIZE // 4 and len(self._jobs) < self._total:
+            self.load(self._pages_read + 1)
+
+    @on(Table.MarksChanged)
+    @on(Table.OrderChanged)
+    def _marked(self) -> None:
+        self._show_heading()
+        self.refresh_hints()
+
+    # Filter
+
+    def action_filter(self) -> None:
+        self.prompt.ask("filter", "/", text=self.filter_text, hint="words, status:failed, model:qwen, !word")
+
+    @on(Prompt.Typed)
+    def _draft(self, event: Prompt.Typed) -> None:
+        self.table.match = job_filter(event.text)
+        self._show_empty()
+
+    @on(Prompt.Given)
+    def _apply(self, event: Prompt.Given) -> None:
+        self.filter_text = event.text.strip()
+
+    @on(Prompt.Left)
+    def _restore(self) -> None:
+        self.watch_filter_text()
+
+    def watch_filter_text(self) -> None:
+        if self.is_mounted:
+            self.table.match = job_filter(self.filter_text)
+            self._show_heading()
+            self._show_empty()
+            self.refresh_hints()
+
+    def undo_layers(self) -> Iterator[Layer]:
+        if self.table.marks:
+            yield Layer("clear marks", self.table.clear_marks)
+        if self.filter_text:
+            yield Layer("clear filter", lambda: setattr(self, "filter_text", ""))
+
+    # Verbs
+
+    def why_not(self, action_id: str) -> str | None:
+        if not action_id.startswith(("jobs.", "table.")) or action_id == "jobs.filter":
+            return None
+        chosen = self.table.chosen
+        if not chosen:
+            return "There is no job to act on"
+        if action_id == "jobs.cancel" and not any(row.can_cancel for row in chosen):
+            return f"{chosen[0].name} is {chosen[0].look.word}; only jobs that are not over can be canceled"
+        if action_id == "jobs.delete" and any(row.is_active for row in chosen):
+            running = next(row for row in chosen if row.is_active)
+            return f"{running.name} is {running.look.word}; cancel it before you delete it"
+        return None
+
+    @on(Table.Opened)
+    def _open(self, event: Table.Opened) -> None:
+        self.arl.open_job(event.key)
+
+    def action_logs(self) -> None:
+        row = self.table.current
+        if row is not None and self.may("jobs.logs"):
+            self.arl.open_job(row.job_id, tab="logs")
+
+    def action_copy(self) -> None:
+        if self.may("jobs.copy"):
+            self.arl.copy("\n".join(row.job_id for row in self.table.chosen), "job id")
+
+    def action_cancel(self) -> None:
+        if self.may("jobs.cancel"):
+            rows = tuple(row for row in self.table.chosen if row.can_cancel)
+            self._confirm(rows, "Cancel", "Their work so far is kept; it does not go on.", self._do_cancel)
+
+    def action_delete(self) -> None:
+        if self.may("jobs.delete"):
+            rows = self.table.chosen
+            self._confirm(rows, "Delete", "The log and the results on the platform are lost.", self._do_delete)
+
+    def _confirm(self, rows: tuple[JobRow, ...], verb: str, meaning: str, act: "Callable[[JobRow], object]") -> None:
+        what = rows[0].name if len(rows) == 1 else f"{len(rows)} jobs"
+        shown: list[tuple[Span, ...]] = [
+            ((f"{row.look.glyph} ", row.look.style), (row.name, "$ink"), (f"  {row.job_id}", "$faint"))
+            for row in rows[:8]
+        ]
+        if len(rows) > 8:
+            shown.append(((f"  and {len(rows) - 8} more", "$muted"),))
+        lines = (*shown, (("", ""),), ((meaning, "$muted"),))
+
+        def answered(is_sure: bool | None) -> None:
+            if is_sure:
+                for row in rows:
+                    act(row)
+
+        self.app.push_screen(Confirm(f"{verb} {what}?", lines, yes=verb, no="Keep"), answered)
+
+    @work(group="jobs.act", exit_on_error=False)
+    async def _do_cancel(self, row: JobRow) -> None:
+        await self._act(f"cancel {row.name}", row.job_id, "cancel")
+
+    @work(group="jobs.act", exit_on_error=False)
+    async def _do_delete(self, row: JobRow) -> None:
+        await self._act(f"delete {row.name}", row.job_id, "delete")
+
+    async def _act(self, doing: str, job_id: str, verb: str) -> None:
+        backend = self.arl.backend
+        if backend is None:
+            return
+        try:
+            await (backend.cancel(job_id) if verb == "cancel" else backend.delete(job_id))
+        except ArlError as error:
+            self.post_message(self.Acted(doing, job_id, error))
+        else:
+            self.post_message(self.Acted(doing, job_id))
+
+    @on(Acted)
+    def _acted(self, event: Acted) -> None:
+        if event.error is not None:
+            self.arl.fail(event.error, event.doing)
+        elif event.doing.startswith("delete"):
+            self._jobs.pop(event.job_id, None)
+            self._show()
+        self.load()

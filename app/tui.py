@@ -1,0 +1,255 @@
+"""The Textual app: wiring only. Screens hold the flows, `keymap` the keys, `backend` the way to the SDK."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on, work
+from textual.app import App
+from textual.message import Message
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState
+
+from agentic_rl_tui.app import keymap
+from agentic_rl_tui.app.present.states import health_look
+from agentic_rl_tui.app.surfaces import Problem, ProblemLog, problem
+from agentic_rl_tui.core.models.errors import ArlError, NoKey
+from agentic_rl_tui.styles import themes
+from agentic_rl_tui.widgets.bars import Health, PlaceTab
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.app.backend import Backend
+    from agentic_rl_tui.core.settings import Settings
+
+PLACES = (
+    PlaceTab("workspace", "1", "Workspace"),
+    PlaceTab("functions", "2", "Functions"),
+    PlaceTab("jobfile", "3", "Job file"),
+    PlaceTab("jobs", "4", "Jobs"),
+    PlaceTab("traces", "5", "Traces"),
+)
+STYLES = Path(themes.__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How one run differs from an ordinary one; tests freeze the clock and stop the timers."""
+
+    clock: Callable[[], float] = time.time
+    is_polling: bool = True
+    zone: tzinfo | None = None
+
+
+def _connect(settings: "Settings") -> "Backend":
+    """Make the real backend. Slow: it imports the SDK."""
+    from agentic_rl_tui.app.sdk_backend import SdkBackend
+
+    return SdkBackend(settings)
+
+
+def _jobs() -> Screen[Any]:
+    from agentic_rl_tui.app.screens.jobs import JobsScreen
+
+    return JobsScreen()
+
+
+class ArlApp(App[int]):
+    """Owns what all places share: backend, profile, health, problems, the way between places."""
+
+    TITLE = "agentic-rl-tui"
+    ENABLE_COMMAND_PALETTE = False
+    CSS_PATH: ClassVar[list[Any]] = [STYLES / "app.tcss"]
+    BINDINGS = keymap.bindings("app")
+    MODES: ClassVar[dict[str, Any]] = {"jobs": _jobs}
+    DEFAULT_MODE = "jobs"
+
+    backend: reactive["Backend | None"] = reactive(None)
+    workspace_shown: reactive[str] = reactive("")
+    profile_shown: reactive[str] = reactive("")
+    health_shown: reactive[Health] = reactive(Health())
+
+    @dataclass
+    class Connected(Message):
+        backend: "Backend"
+
+    @dataclass
+    class ConnectFailed(Message):
+        error: ArlError
+
+    def __init__(
+        self,
+        settings: "Settings",
+        *,
+        start_place: str | None = None,
+        job_file: Path | None = None,
+        submit_ready: bool = False,
+        connect: "Callable[[Settings], Backend]" = _connect,
+        options: Options | None = None,
+    ) -> None:
+        self.settings = settings
+        self.options = options or Options()
+        self.clock = self.options.clock
+        self.zone: tzinfo = self.options.zone or datetime.now(UTC).astimezone().tzinfo or UTC
+        self.problems = ProblemLog()
+        self.job_file = job_file
+        self.submit_ready = submit_ready
+        self.place_tabs = PLACES
+        self._connect = connect
+        super().__init__()
+        self._last_place: str | None = None
+        for theme in themes.themes():
+            self.register_theme(theme)
+        self.theme = str(settings.get("tui.theme", themes.DARK))
+        self._start_place = start_place
+        self._show_profile()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return themes.TOKENS
+
+    def on_mount(self) -> None:
+        self._install_keys()
+        self.call_after_refresh(self.connect_backend)
+
+    def _install_keys(self) -> None:
+        mine = keymap.user_keys(self.settings.values)
+        wrong = keymap.check_keymap(mine)
+        for sentence in wrong:
+            self.add_problem(
+                Problem("use your keys", sentence, "Correct [keys] in the config file; the defaults are in force.")
+            )
+        if wrong:
+            self.warn("Your keys have problems; the default keys are in force. Press ! to read them")
+        elif mine:
+            self.set_keymap(mine)
+
+    def _show_profile(self) -> None:
+        profile = self.settings.profile
+        self.set_reactive(ArlApp.workspace_shown, _home(self.settings.workspace))
+        if profile.is_local:
+            label = profile.name
+        else:
+            try:
+                secret = self.settings.api_key()
+            except NoKey:
+                label = f"{profile.name} no key"
+            except ArlError:
+                label = f"{profile.name} bad key"
+            else:
+                label = f"{profile.name} {secret} from {secret.origin.split()[0]}" if secret else profile.name
+        self.set_reactive(ArlApp.profile_shown, label)
+
+    # The backend
+
+    @work(thread=True, exclusive=True, group="app.connect", exit_on_error=False)
+    def connect_backend(self) -> None:
+        try:
+            backend = self._connect(self.settings)
+        except ArlError as error:
+            self.post_message(self.ConnectFailed(error))
+        else:
+            self.post_message(self.Connected(backend))
+
+    @on(Connected)
+    def _connected(self, event: Connected) -> None:
+        self.backend = event.backend
+
+    @on(ConnectFailed)
+    def _connect_failed(self, event: ConnectFailed) -> None:
+        self.set_health("no_key" if isinstance(event.error, NoKey) else "down")
+        self.fail(event.error, f"use profile {self.settings.profile_name}")
+
+    def set_health(self, state: str) -> None:
+        look = health_look(state)
+        self.health_shown = Health(look.glyph, look.word, look.style)
+
+    # Places
+
+    def action_go(self, place: str) -> None:
+        if place in self.MODES and place != self.current_mode:
+            self._last_place = self.current_mode
+            self.switch_mode(place)
+
+    def action_last_place(self) -> None:
+        if self._last_place is not None:
+            self.action_go(self._last_place)
+
+    def open_job(self, job_id: str, *, tab: str = "overview") -> None:
+        pass
+
+    # What people are told
+
+    def add_problem(self, item: Problem) -> None:
+        self.problems.add(item)
+
+    def fail(self, error: ArlError, doing: str) -> None:
+        """Tell that something the user or a refresh asked for failed, and keep it."""
+        item = problem(error, doing, at=datetime.fromtimestamp(self.clock(), self.zone))
+        self.add_problem(item)
+        self.notify(item.message, title=item.title, severity="error", timeout=8, markup=False)
+
+    def report_bug(self, error: BaseException, doing: str) -> None:
+        item = problem(error, doing, at=datetime.fromtimestamp(self.clock(), self.zone))
+        self.add_problem(item)
+        self.notify(
+            f"{item.message}\nPress ! to read and copy the report.",
+            title="A fault of this program",
+            severity="error",
+            timeout=10,
+            markup=False,
+        )
+
+    @on(Worker.StateChanged)
+    def _report_failed_worker(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            self.report_bug(event.worker.error, event.worker.name)
+
+    def say(self, text: str) -> None:
+        self.notify(text, timeout=3, markup=False)
+
+    def warn(self, text: str) -> None:
+        self.notify(text, severity="warning", timeout=5, markup=False)
+
+    def refuse(self, reason: str) -> None:
+        """Say why a key did nothing."""
+        self.notify(reason, severity="warning", timeout=3, markup=False)
+
+    def copy(self, text: str, what: str) -> None:
+        """Send `text` to the terminal's clipboard; whether it arrives is the terminal's affair, so no claim is made."""
+        self.copy_to_clipboard(text)
+        self.say(f"Sent the {what} to the terminal's clipboard")
+
+    # Actions of everywhere
+
+    def action_help(self) -> None:
+        from agentic_rl_tui.app.screens.help import Help, help_sections
+
+        self.push_screen(Help(help_sections(self.screen)))
+
+    def action_theme(self) -> None:
+        self.theme = themes.LIGHT if self.theme == themes.DARK else themes.DARK
+
+    def action_redraw(self) -> None:
+        self.screen.refresh(layout=True, repaint=True)
+
+    def action_leave(self) -> None:
+        self.exit(0)
+
+
+def _home(path: Path) -> str:
+    try:
+        return f"~/{path.relative_to(Path.home())}" if path != Path.home() else "~"
+    except ValueError:
+        return str(path)
+
+
+def run_tui(
+    settings: "Settings", *, start_place: str | None = None, job_file: Path | None = None, submit_ready: bool = False
+) -> int:
+    """Run the app until it is left; the exit code of the process."""
+    app = ArlApp(settings, start_place=start_place, job_file=job_file, submit_ready=submit_ready)
+    code = app.run()
+    return app.return_code or 0 if code is None else code

@@ -1,0 +1,212 @@
+"""A platform that never changes: jobs, logs and files for screenshots, snapshot tests and pilot tests."""
+
+import asyncio
+import math
+import random
+from collections.abc import AsyncIterator, Callable, Iterable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from agentic_rl_tui.app.backend import HealthFacts, LogChunk, LogNote, StepNews
+from agentic_rl_tui.app.tui import ArlApp, Options
+from agentic_rl_tui.core.models.errors import ArlError, NotFound
+from agentic_rl_tui.core.models.jobs import Job, JobPage, JobProgress
+from agentic_rl_tui.core.paths import PlatformPaths
+from agentic_rl_tui.core.settings import LOCAL_URL, Profile, Settings
+
+ZONE = timezone(timedelta(hours=8))
+NOW = datetime(2026, 12, 1, 21, 4, 12, tzinfo=ZONE).astimezone(UTC).timestamp()
+
+
+def curve(steps: int, start: float, end: float, *, seed: int = 1, noise: float = 0.03) -> tuple[float, ...]:
+    """A reward curve that rises like a real one."""
+    dice = random.Random(seed)
+    span = end - start
+    return tuple(
+        round(min(1.0, max(0.0, start + span * (1 - math.exp(-3.2 * k / max(1, steps))) + dice.gauss(0, noise))), 4)
+        for k in range(steps)
+    )
+
+
+def ago(seconds: float) -> str:
+    return datetime.fromtimestamp(NOW - seconds, ZONE).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def job(number: int, name: str, status: str, age_s: float, **fields: Any) -> Job:
+    values: dict[str, Any] = {
+        "job_id": f"ft-20261201{2100 - number:04d}-{number * 2654435761 % 2**16:04x}",
+        "job_name": name,
+        "status": status,
+        "model": "qwen3.5-9b",
+        "create_time": ago(age_s),
+        "training_type": "pg",
+        "hyper_parameters": {
+            "n_epochs": 2,
+            "batch_size": 8,
+            "n_rollouts": 8,
+            "learning_rate": "2e-6",
+            "eval_steps": 16,
+            "max_prompt_length": 2048,
+            "max_response_length": 4096,
+        },
+        "training_file_ids": ["file-train-6c1f"],
+        "validation_file_ids": ["file-valid-02ab"],
+    }
+    return Job(**(values | fields))
+
+
+def progress(
+    step: int, total: int, rewards: tuple[float, ...], *, phase: str = "train", valid: float | None = None
+) -> JobProgress:
+    return JobProgress(phase=phase, step=step, total_steps=total, rewards=rewards, validation=valid)
+
+
+def sample_jobs() -> list[Job]:
+    return [
+        job(1, "calc-agent-3f2a", "RUNNING", 252, progress=progress(28, 64, curve(28, 0.31, 0.74), valid=0.66)),
+        job(2, "calc-opd-9bc1", "QUEUING", 32, training_type="pg_opd", teacher_model="qwen3.5-plus"),
+        job(
+            3,
+            "calc-agent-11d0",
+            "SUCCEEDED",
+            7400,
+            end_time=ago(6100),
+            progress=progress(64, 64, curve(64, 0.28, 0.95, seed=3), valid=0.91),
+        ),
+        job(
+            4,
+            "calc-agent-77aa",
+            "FAILED",
+            9200,
+            end_time=ago(9100),
+            code="FunctionFailed",
+            message="rollout raised: KeyError: 'solution' in functions/rollout/agent.py:41",
+            progress=progress(3, 64, (0.31, 0.29, 0.33)),
+        ),
+        job(
+            5,
+            "routing-tools-0c4e",
+            "SUCCEEDED",
+            90000,
+            end_time=ago(80000),
+            model="qwen3.5-32b",
+            training_type="pg_opd",
+            progress=progress(120, 120, curve(64, 0.42, 0.81, seed=5), valid=0.79),
+        ),
+        job(
+            6,
+            "数学推理-长思维链-b7d2",
+            "CANCELED",
+            176000,
+            end_time=ago(172000),
+            model="qwen3.5-plus",
+            progress=progress(41, 200, curve(41, 0.12, 0.22, seed=6)),
+        ),
+        job(
+            7,
+            "gsm8k-group-reward-51e9",
+            "SUCCEEDED",
+            262000,
+            end_time=ago(250000),
+            progress=progress(256, 256, curve(64, 0.2, 0.88, seed=7), valid=0.84),
+        ),
+        job(
+            8,
+            "calc-agent-constant-0001",
+            "SUCCEEDED",
+            350000,
+            end_time=ago(349000),
+            progress=progress(64, 64, (0.5,) * 64, valid=0.5),
+        ),
+    ]
+
+
+class FakeBackend:
+    """Answers from memory at once. `broken` makes every call fail; `calls` records the verbs."""
+
+    zone = ZONE
+
+    def __init__(self, jobs: Iterable[Job] = (), *, logs: dict[str, list[str]] | None = None) -> None:
+        self.store = {item.job_id: item for item in jobs}
+        self.logs = logs or {}
+        self.broken: ArlError | None = None
+        self.calls: list[tuple[str, str]] = []
+        self.news: list[StepNews] = []
+        self.reports: dict[str, dict[str, Any]] = {}
+        self.trajectory_steps: dict[str, dict[str, Any]] = {}
+
+    def _check(self) -> None:
+        if self.broken is not None:
+            raise self.broken
+
+    async def health(self) -> HealthFacts:
+        self._check()
+        return HealthFacts("ok")
+
+    async def jobs(self, page_no: int, page_size: int) -> JobPage:
+        self._check()
+        items = list(self.store.values())
+        start = (page_no - 1) * page_size
+        return JobPage(
+            jobs=tuple(items[start : start + page_size]), page_no=page_no, page_size=page_size, total=len(items)
+        )
+
+    async def job(self, job_id: str) -> Job:
+        self._check()
+        if job_id not in self.store:
+            raise NotFound(f"there is no job {job_id}")
+        return self.store[job_id]
+
+    async def follow(self, job_id: str, offset: int = 0) -> AsyncIterator[LogChunk | LogNote]:
+        self._check()
+        lines = tuple(self.logs.get(job_id, ()))
+        yield LogChunk(offset, lines[offset:], len(lines))
+        if job_id in self.store and not self.store[job_id].is_terminal:
+            await asyncio.Event().wait()
+
+    async def cancel(self, job_id: str) -> None:
+        self.calls.append(("cancel", job_id))
+        self._check()
+        self.store[job_id] = self.store[job_id].model_copy(update={"status": "CANCELING"})
+
+    async def delete(self, job_id: str) -> None:
+        self.calls.append(("delete", job_id))
+        self._check()
+        del self.store[job_id]
+
+    async def submit(self, job_file: Path, on_news: Callable[[StepNews], None]) -> Job:
+        self.calls.append(("submit", str(job_file)))
+        for item in self.news:
+            on_news(item)
+        self._check()
+        made = job(9, "calc-agent-new0", "QUEUING", 0)
+        self.store = {made.job_id: made} | self.store
+        return made
+
+    async def report(self, job_id: str) -> dict[str, Any] | None:
+        return self.reports.get(job_id)
+
+    async def trajectories(self, job_id: str, step: int | None) -> dict[str, Any] | None:
+        return self.trajectory_steps.get(f"{job_id}/{step}" if step is not None else job_id)
+
+    async def close(self) -> None:
+        return None
+
+
+def settings(workspace: Path, values: dict[str, Any] | None = None) -> Settings:
+    profile = Profile("local", LOCAL_URL, "built in", socket=workspace / "platform.sock")
+    return Settings(values or {}, {}, {"local": profile}, "local", workspace, PlatformPaths(workspace / "platform"))
+
+
+def app(backend: FakeBackend, workspace: Path = Path("/home/user/calc-agent"), **facts: Any) -> ArlApp:
+    """An app on a fake platform with a stopped clock."""
+    values = facts.pop("values", None)
+    made = ArlApp(
+        settings(workspace, values),
+        connect=lambda _settings: backend,
+        options=Options(clock=lambda: NOW, is_polling=False, zone=ZONE),
+        **facts,
+    )
+    made.animation_level = "none"
+    return made

@@ -1,0 +1,174 @@
+"""The product's own themes: one palette of meanings, drawn for dark, light and 16-colour terminals.
+
+A palette is small on purpose. Greys carry the structure, one accent says where the focus is, and every other colour
+stands for a state of the user's work.
+"""
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.theme import Theme
+
+DARK = "arl-dark"
+LIGHT = "arl-light"
+ANSI = "arl-ansi"
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours by meaning. `ink`..`faint` are text from strong to weak, `base`..`raised` surfaces from back to front."""
+
+    base: str
+    surface: str
+    raised: str
+    line: str
+    ink: str
+    muted: str
+    faint: str
+    accent: str
+    cursor: str
+    cursor_blurred: str
+    selection: str
+    match: str
+    match_ink: str
+    running: str
+    waiting: str
+    succeeded: str
+    failed: str
+    canceled: str
+    warn: str
+
+
+_DARK = Palette(
+    base="#0f1217",
+    surface="#151a21",
+    raised="#1c222c",
+    line="#2a323e",
+    ink="#dde2ea",
+    muted="#8f99a8",
+    faint="#5b6675",
+    accent="#a9a4ff",
+    cursor="#252b4a",
+    cursor_blurred="#1b212c",
+    selection="#39407a",
+    match="#e3c067",
+    match_ink="#15171c",
+    running="#62b8ff",
+    waiting="#b3a37a",
+    succeeded="#7dd19a",
+    failed="#ff8080",
+    canceled="#7c8797",
+    warn="#e8bd62",
+)
+
+_LIGHT = Palette(
+    base="#fcfbf8",
+    surface="#f4f2ec",
+    raised="#eae7df",
+    line="#d9d5ca",
+    ink="#20242c",
+    muted="#5d6673",
+    faint="#949ba6",
+    accent="#5a48d0",
+    cursor="#e2defa",
+    cursor_blurred="#ebe9e2",
+    selection="#c9c2f5",
+    match="#f5d76e",
+    match_ink="#20242c",
+    running="#0a66c2",
+    waiting="#7d6a2c",
+    succeeded="#1b7a45",
+    failed="#c4263b",
+    canceled="#6c7480",
+    warn="#8f5f00",
+)
+
+_ANSI = Palette(
+    base="ansi_default",
+    surface="ansi_default",
+    raised="ansi_default",
+    line="ansi_bright_black",
+    ink="ansi_default",
+    muted="ansi_default",
+    faint="ansi_bright_black",
+    accent="ansi_bright_magenta",
+    cursor="ansi_blue",
+    cursor_blurred="ansi_bright_black",
+    selection="ansi_blue",
+    match="ansi_yellow",
+    match_ink="ansi_black",
+    running="ansi_bright_cyan",
+    waiting="ansi_yellow",
+    succeeded="ansi_bright_green",
+    failed="ansi_bright_red",
+    canceled="ansi_bright_black",
+    warn="ansi_bright_yellow",
+)
+
+
+def tokens(palette: Palette) -> dict[str, str]:
+    """The CSS variables of a palette, and the ones Textual's own widgets read."""
+    own = {field.name.replace("_", "-"): getattr(palette, field.name) for field in fields(palette)}
+    builtin = {
+        "block-cursor-background": palette.cursor,
+        "block-cursor-foreground": palette.ink,
+        "block-cursor-text-style": "none",
+        "block-cursor-blurred-background": palette.cursor_blurred,
+        "block-cursor-blurred-foreground": palette.ink,
+        "block-hover-background": palette.cursor_blurred,
+        "border": palette.accent,
+        "border-blurred": palette.line,
+        "input-cursor-background": palette.accent,
+        "input-cursor-foreground": palette.base,
+        "input-selection-background": palette.selection,
+        "screen-selection-background": palette.selection,
+        "scrollbar": palette.line,
+        "scrollbar-hover": palette.faint,
+        "scrollbar-active": palette.accent,
+        "scrollbar-background": palette.base,
+        "scrollbar-background-hover": palette.base,
+        "scrollbar-background-active": palette.base,
+        "scrollbar-corner-color": palette.base,
+        "link-color": palette.accent,
+        "link-background": "transparent",
+        "link-background-hover": palette.cursor_blurred,
+        "link-color-hover": palette.accent,
+        "link-style": "underline",
+        "link-style-hover": "underline",
+    }
+    return own | builtin
+
+
+TOKENS = tokens(_DARK)
+"""Defaults of every variable that the style sheets name."""
+
+
+def _theme(name: str, palette: Palette, *, dark: bool, ansi: bool = False) -> "Theme":
+    from textual.theme import Theme
+
+    return Theme(
+        name=name,
+        primary=palette.accent,
+        secondary=palette.running,
+        accent=palette.accent,
+        warning=palette.warn,
+        error=palette.failed,
+        success=palette.succeeded,
+        foreground=palette.ink,
+        background=palette.base,
+        surface=palette.surface,
+        panel=palette.raised,
+        boost=palette.raised,
+        dark=dark,
+        ansi=ansi,
+        variables=tokens(palette),
+    )
+
+
+def themes() -> tuple["Theme", ...]:
+    return (
+        _theme(DARK, _DARK, dark=True),
+        _theme(LIGHT, _LIGHT, dark=False),
+        _theme(ANSI, _ANSI, dark=True, ansi=True),
+    )

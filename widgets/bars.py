@@ -1,0 +1,263 @@
+"""The one-line bars at the edges of a screen: header, keys, heading, tabs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from textual import events
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+
+from agentic_rl_tui.widgets.cells import Line, Span, clip_middle, fit, width_of
+from agentic_rl_tui.widgets.paint import Painted
+
+
+def spread(left: Line, right: Line, width: int) -> list[Span]:
+    """`left` and `right` at the two ends of `width` cells; the right end wins where both do not fit."""
+    room = width - width_of(right)
+    if room < 1:
+        return fit(list(right), width)
+    return [*fit(list(left), room - 1), (" ", ""), *right]
+
+
+class LineBar(Painted):
+    """One line, drawn by `line`; remembers which cells belong to which part so that a click finds it."""
+
+    DEFAULT_CSS = """
+    LineBar {
+        height: 1;
+        width: 1fr;
+    }
+    """
+
+    def line(self, width: int) -> Sequence[Span]:
+        return [(" " * width, "")]
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        base = self.rich_style
+        if y:
+            return Strip.blank(width, base)
+        return Strip([Segment(t, s) for t, s, _ in self.segments(list(self.line(width)), base)]).adjust_cell_length(
+            width, base
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceTab:
+    name: str
+    key: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """A state in one glyph, one word and one style."""
+
+    glyph: str = "◌"
+    word: str = "starting"
+    style: str = "$muted"
+
+
+class HeaderBar(LineBar):
+    """Product, places, workspace, profile, platform health on one line.
+
+    In: `places`, `active`, `workspace`, `profile`, `health`. Out: `PlaceChosen` on a click.
+    On a narrow screen the inactive places shrink to their keys, then the path goes.
+    """
+
+    DEFAULT_CSS = """
+    HeaderBar {
+        dock: top;
+        background: $surface;
+        color: $muted;
+    }
+    """
+
+    places: reactive[tuple[PlaceTab, ...]] = reactive(())
+    active: reactive[str] = reactive("")
+    workspace: reactive[str] = reactive("")
+    profile: reactive[str] = reactive("")
+    health: reactive[Health] = reactive(Health())
+
+    PRODUCT = "agentic-rl"
+
+    @dataclass
+    class PlaceChosen(Message):
+        header: "HeaderBar"
+        place: str
+
+    def line(self, width: int) -> list[Span]:
+        right = self._right(width)
+        room = width - width_of(right)
+        left = self._left(full=True)
+        if width_of(left) >= room:
+            left = self._left(full=False)
+        return spread(left, right, width)
+
+    def _right(self, width: int) -> list[Span]:
+        health = self.health
+        state: list[Span] = [(f"{health.glyph} {health.word}", health.style), (" ", "")]
+        profile: list[Span] = [(self.profile, "$ink"), ("  ", "")]
+        if width < 60:
+            return state
+        room = width - width_of(state) - width_of(profile) - self._places_width(full=width >= 110) - 4
+        if not self.workspace or room < 12:
+            return [*profile, *state]
+        return [(clip_middle(self.workspace, min(room, 48)), "$muted"), ("   ", ""), *profile, *state]
+
+    def _left(self, *, full: bool) -> list[Span]:
+        line: list[Span] = [(" ◆ ", "$accent"), (self.PRODUCT, "$ink bold"), ("  ", "")]
+        for tab in self.places:
+            line += self._tab(tab, full=full)
+        return line
+
+    def _tab(self, tab: PlaceTab, *, full: bool) -> list[Span]:
+        if tab.name == self.active:
+            return [(f" {tab.key} ", "$accent on $raised"), (f"{tab.title} ", "$ink bold on $raised")]
+        if full:
+            return [(f" {tab.key} ", "$faint"), (f"{tab.title} ", "$muted")]
+        return [(f" {tab.key} ", "$faint")]
+
+    def _places_width(self, *, full: bool) -> int:
+        return width_of(self._left(full=full))
+
+    def on_click(self, event: events.Click) -> None:
+        right = self._right(self.size.width)
+        full = width_of(self._left(full=True)) < self.size.width - width_of(right)
+        x = width_of(self._left(full=full)[:3])
+        for tab in self.places:
+            size = width_of(self._tab(tab, full=full))
+            if x <= event.x < x + size:
+                self.post_message(self.PlaceChosen(self, tab.name))
+                return
+            x += size
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    key: str
+    label: str
+    action: str
+    is_enabled: bool = True
+
+
+class KeyBar(LineBar):
+    """The keys that work now. In: `hints`, `note` (a short text at the right end). Out: `Pressed` on a click."""
+
+    DEFAULT_CSS = """
+    KeyBar {
+        dock: bottom;
+        background: $surface;
+        color: $muted;
+    }
+    """
+
+    hints: reactive[tuple[KeyHint, ...]] = reactive(())
+    note: reactive[tuple[Span, ...]] = reactive[tuple[Span, ...]](())
+
+    @dataclass
+    class Pressed(Message):
+        bar: "KeyBar"
+        action: str
+
+    @staticmethod
+    def _hint(hint: KeyHint) -> list[Span]:
+        key, label = ("$accent bold", "$muted") if hint.is_enabled else ("$faint", "$faint")
+        return [(" ", ""), (hint.key, key), (f" {hint.label}", label), (" ", "")]
+
+    def line(self, width: int) -> list[Span]:
+        room = width - width_of(self.note) - 1
+        left: list[Span] = []
+        for hint in self.hints:
+            spans = self._hint(hint)
+            if width_of(left) + width_of(spans) > room:
+                break
+            left += spans
+        return spread(left, self.note, width)
+
+    def on_click(self, event: events.Click) -> None:
+        x = 0
+        for hint in self.hints:
+            size = width_of(self._hint(hint))
+            if x <= event.x < x + size:
+                self.post_message(self.Pressed(self, hint.action))
+                return
+            x += size
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A short fact that stands out of a heading, such as the filter in force."""
+
+    text: str
+    style: str = "$accent on $raised"
+
+
+class Heading(LineBar):
+    """A pane's title with counts, chips and a note. In: `title`, `facts`, `chips`, `note`."""
+
+    DEFAULT_CSS = """
+    Heading {
+        padding: 0 1;
+        color: $muted;
+    }
+    """
+
+    title: reactive[str] = reactive("")
+    facts: reactive[tuple[Span, ...]] = reactive[tuple[Span, ...]](())
+    chips: reactive[tuple[Chip, ...]] = reactive[tuple[Chip, ...]](())
+    note: reactive[tuple[Span, ...]] = reactive[tuple[Span, ...]](())
+
+    def line(self, width: int) -> list[Span]:
+        left: list[Span] = [(self.title, "$ink bold"), ("  ", ""), *self.facts]
+        for chip in self.chips:
+            left += [("  ", ""), (f" {chip.text} ", chip.style)]
+        return spread(left, self.note, width)
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    name: str
+    title: str
+    badge: str = ""
+    badge_style: str = "$muted"
+
+
+class TabBar(LineBar):
+    """Names of views, one active. In: `tabs`, `active`. Out: `Chosen` on a click; the owner sets `active`."""
+
+    DEFAULT_CSS = """
+    TabBar {
+        padding: 0 1;
+        color: $muted;
+    }
+    """
+
+    tabs: reactive[tuple[Tab, ...]] = reactive(())
+    active: reactive[str] = reactive("")
+
+    @dataclass
+    class Chosen(Message):
+        bar: "TabBar"
+        tab: str
+
+    def _tab(self, tab: Tab) -> list[Span]:
+        is_active = tab.name == self.active
+        spans: list[Span] = [(tab.title, "$accent bold underline" if is_active else "$muted")]
+        if tab.badge:
+            spans.append((f" {tab.badge}", tab.badge_style))
+        return [*spans, ("   ", "")]
+
+    def line(self, width: int) -> list[Span]:
+        return fit([span for tab in self.tabs for span in self._tab(tab)], width)
+
+    def on_click(self, event: events.Click) -> None:
+        x = self.styles.padding.left
+        for tab in self.tabs:
+            size = width_of(self._tab(tab))
+            if x <= event.x < x + size:
+                self.post_message(self.Chosen(self, tab.name))
+                return
+            x += size

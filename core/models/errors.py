@@ -17,6 +17,10 @@ class ArlError(Exception):
     number: int = 1000
     default_advice: str = ""
     retryable: bool = False
+    outcome_unknown: bool = False
+    """The request may have taken effect although this error is all that came back."""
+    retry_after_s: float | None = None
+    """How long the server asked to be left alone."""
 
     def __init__(
         self,

@@ -1,0 +1,125 @@
+"""From what httpx raises to the errors a user reads."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+
+import httpx
+
+from agentic_rl_tui.core.models.errors import ArlError, BadResponse, InputError, TimedOut, Unreachable
+
+
+def from_httpx(error: Exception, request: httpx.Request, *, limit_s: float | None, connect_s: float) -> ArlError:
+    """Translate a transport failure. limit_s is the limit that was in force, for the message."""
+    method, path = request.method, request.url.path
+    place = _place(request.url)
+    match error:
+        case httpx.ConnectTimeout():
+            return TimedOut(
+                f"no connection to {place} within {connect_s:g} s",
+                advice="Check the network, the base URL and the proxy settings.",
+                method=method,
+                path=path,
+            )
+        case httpx.PoolTimeout():
+            return TimedOut(f"no free connection to {place} within the limit", method=method, path=path)
+        case httpx.ReadTimeout() | httpx.WriteTimeout() | TimeoutError():
+            return timed_out(method, path, place, limit_s)
+        case httpx.ProxyError():
+            return _told(
+                Unreachable(
+                    f"the proxy refused the connection to {place}: {error}",
+                    advice="Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
+                    method=method,
+                    path=path,
+                )
+            )
+        case httpx.ConnectError():
+            return _no_connection(error, method, path, place)
+        case httpx.DecodingError():
+            return _unknown(
+                BadResponse(f"the answer of {place} has a broken compression: {error}", method=method, path=path)
+            )
+        case httpx.RemoteProtocolError() if "complete message body" in str(error):
+            return _unknown(BadResponse(f"the answer of {place} was cut off", method=method, path=path))
+        case httpx.RemoteProtocolError() if "illegal" in str(error) or "malformed" in str(error):
+            return _unknown(BadResponse(f"{place} does not speak HTTP: {error}", method=method, path=path))
+        case httpx.TransportError() if not isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
+            return _unknown(
+                Unreachable(
+                    f"the connection to {place} was lost before the answer came",
+                    advice="Check the network, then try again.",
+                    method=method,
+                    path=path,
+                )
+            )
+        case _:
+            return InputError(f"the request cannot be sent: {error}", method=method, path=path)
+
+
+def timed_out(method: str, path: str, place: str, limit_s: float | None) -> TimedOut:
+    limit = f"{limit_s:g} s" if limit_s is not None else "the limit"
+    error = TimedOut(f"{place} gave no answer within {limit}", method=method, path=path)
+    error.outcome_unknown = True
+    return error
+
+
+def _unknown(error: ArlError) -> ArlError:
+    error.outcome_unknown = True
+    return error
+
+
+def _told(error: ArlError) -> ArlError:
+    return error
+
+
+def _no_connection(error: Exception, method: str, path: str, place: str) -> ArlError:
+    for cause in _causes(error):
+        match cause:
+            case ssl.SSLCertVerificationError():
+                return Unreachable(
+                    f"the certificate of {place} cannot be verified: {cause.verify_message}",
+                    advice="Behind a company proxy set SSL_CERT_FILE to its CA bundle.",
+                    method=method,
+                    path=path,
+                )
+            case ssl.SSLError():
+                return Unreachable(
+                    f"no TLS connection to {place}: {cause.reason or cause}",
+                    advice="Check that the base URL's scheme (http or https) and port are right.",
+                    method=method,
+                    path=path,
+                )
+            case socket.gaierror():
+                return Unreachable(
+                    f"the name of {place} cannot be resolved: {cause.strerror}",
+                    advice="Check the host in the base URL, the network and the name servers.",
+                    method=method,
+                    path=path,
+                )
+            case ConnectionRefusedError():
+                return Unreachable(f"nothing answers at {place}: connection refused", method=method, path=path)
+            case FileNotFoundError() | PermissionError():
+                return Unreachable(f"{place} cannot be reached: {cause.strerror}", method=method, path=path)
+    return Unreachable(f"no connection to {place}: {error or type(error).__name__}", method=method, path=path)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Everything behind `error`: causes, contexts and members of groups, nearest first."""
+    queue: list[BaseException] = [error]
+    seen: set[int] = set()
+    while queue:
+        current = queue.pop(0)
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        if isinstance(current, BaseExceptionGroup):
+            queue += current.exceptions
+        queue += [behind for behind in (current.__cause__, current.__context__) if behind is not None]
+
+
+def _place(url: httpx.URL) -> str:
+    if url.host == "platform.local":
+        return "the local platform"
+    return f"{url.host}:{url.port}" if url.port else url.host

@@ -1,0 +1,315 @@
+"""Registering functions: one scan of a workspace, one archive, upload and layer for equal contents, side by side."""
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from agentic_rl_tui.core.client.functions import LAYER_S, Functions
+from agentic_rl_tui.core.models.errors import InputError, NotFound, PackageError
+from agentic_rl_tui.core.models.functions import FunctionKind, Instance, Runtime
+from agentic_rl_tui.core.models.processors import ClassPath
+from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent
+from agentic_rl_tui.core.sdk.events import Note
+from agentic_rl_tui.core.sdk.registry import Registry
+from agentic_rl_tui.core.sdk.steps import Step, Steps
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.functions.package import PackagePlan
+
+T = TypeVar("T")
+AT_ONCE = 4
+
+
+class Registered(NamedTuple):
+    """Ids by kind, in the order the functions were given. Instance ids only where functions were loaded too."""
+
+    rollout_entity_ids: list[str]
+    reward_entity_ids: list[str]
+    group_reward_entity_ids: list[str]
+    rollout_instance_ids: list[str]
+    reward_instance_ids: list[str]
+    group_reward_instance_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A function that can be sent: its class and package, or its id when it is registered already."""
+
+    component: AgenticRLFunctionComponent
+    target: ClassPath | None = None
+    package: "PackagePlan | None" = None
+    requirements: str = ""
+
+    @property
+    def hash(self) -> str:
+        return self.package.archive_hash if self.package is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """A function on the service. reused: it was registered before, with the same content."""
+
+    component: AgenticRLFunctionComponent
+    entity_id: str
+    layer_code: str | None = None
+    instance: Instance | None = None
+    reused: bool = False
+
+
+def by_kind(functions: Iterable[Deployed]) -> Registered:
+    done = list(functions)
+
+    def entities(kind: FunctionKind) -> list[str]:
+        return [part.entity_id for part in done if part.component.type is kind]
+
+    def instances(kind: FunctionKind) -> list[str]:
+        found = [part.instance for part in done if part.component.type is kind]
+        return [instance.instance_id for instance in found if instance is not None]
+
+    kinds = (FunctionKind.ROLLOUT, FunctionKind.REWARD, FunctionKind.GROUP_REWARD)
+    return Registered(*(entities(kind) for kind in kinds), *(instances(kind) for kind in kinds))
+
+
+class Registrar:
+    """Prepares functions locally, then deploys them. scope tells accounts and profiles apart in the registry."""
+
+    def __init__(
+        self,
+        functions: Functions,
+        registry: Registry,
+        *,
+        scope: str,
+        base: Path,
+        secrets: Sequence[str] = (),
+        layer_timeout_s: float = LAYER_S,
+    ) -> None:
+        self._functions = functions
+        self._registry = registry
+        self._scope = scope
+        self._base = base
+        self._secrets = tuple(secrets)
+        self._layer_timeout_s = layer_timeout_s
+
+    async def prepare(self, components: Sequence[AgenticRLFunctionComponent], steps: Steps) -> list[Prepared]:
+        """Scan and check everything on this machine; nothing is sent. Raises PackageError, InputError."""
+        plans: dict[tuple[Path, tuple[str, ...]], PackagePlan] = {}
+        prepared: list[Prepared] = []
+        for component in components:
+            if component.entity_id:
+                prepared.append(Prepared(component))
+                continue
+            prepared.append(await asyncio.to_thread(self._prepare, component, plans, steps))
+        return prepared
+
+    async def deploy(self, prepared: Sequence[Prepared], steps: Steps, *, load: bool = False) -> list[Deployed]:
+        """Upload, build layers, register and, when asked to, load; functions run side by side.
+
+        The first failure stops the others and is raised.
+        """
+        with tempfile.TemporaryDirectory(prefix="agentic-rl-") as scratch:
+            work = _Deployment(self, Path(scratch), steps, load=load)
+            try:
+                return await together([partial(work.function, part) for part in prepared])
+            finally:
+                await work.stop()
+
+    def forget(self, entity_ids: Sequence[str]) -> None:
+        """Entities that the service no longer knows: the next `deploy` registers them anew."""
+        self._registry.forget(entity_ids)
+
+    def _prepare(
+        self,
+        component: AgenticRLFunctionComponent,
+        plans: "dict[tuple[Path, tuple[str, ...]], PackagePlan]",
+        steps: Steps,
+    ) -> Prepared:
+        from agentic_rl_tui.core.functions import package
+
+        code = component.fcmodel
+        target = code.target()
+        workspace = self._base / code.zipdir
+        key = (workspace, tuple(code.extra_files))
+        plan = plans.get(key)
+        if plan is None:
+            extra = [self._base / file for file in code.extra_files]
+            plan = plans[key] = package.plan(workspace, extra_files=extra, secrets=self._secrets)
+            for problem in plan.problems:
+                if problem not in plan.errors:
+                    steps.send(Note(f"{problem.place}: {problem.message}"))
+        if plan.errors:
+            raise PackageError(
+                "the package cannot be built: "
+                + "; ".join(f"{problem.place}: {problem.message}" for problem in plan.errors),
+                advice=plan.errors[0].advice,
+            )
+        if plan.entry(target.path) is None:
+            left_out = plan.why_left_out(target.path)
+            reason = (
+                f"it is left out of the package: {left_out.reason}" if left_out else f"{workspace} has no such file"
+            )
+            raise InputError(
+                f"{component.type.value} {target.colon}: {reason}",
+                advice="Check the classpath and zipdir of the function.",
+                number=4042,
+            )
+        return Prepared(component, target, plan.for_function(component.type, target), self._requirements(component))
+
+    def _requirements(self, component: AgenticRLFunctionComponent) -> str:
+        """The text of the file that the function names; "" where nothing is to be installed."""
+        if not layers_are_used() or (component.runtime is not None and component.runtime.layer_code):
+            return ""
+        code = component.fcmodel
+        named = self._base / code.requirements_path
+        path = named if named.is_file() else self._base / code.zipdir / code.requirements_path
+        try:
+            text = path.read_text("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PackageError(
+                f"the requirements file {named} cannot be read: {error}",
+                advice="Create requirements.txt in the workspace; it may be empty when the functions need nothing.",
+                number=2012,
+            ) from error
+        lines = (line.split("#", 1)[0].strip() for line in text.splitlines())
+        return text if any(lines) else ""
+
+
+@dataclass(slots=True)
+class _Deployment:
+    """The state of one `deploy`: what is shared between functions is made once."""
+
+    registrar: Registrar
+    scratch: Path
+    steps: Steps
+    load: bool
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _once: "dict[str, asyncio.Task[Any]]" = field(default_factory=dict)
+
+    async def function(self, part: Prepared) -> Deployed:
+        component = part.component
+        layer = asyncio.ensure_future(self._layer(part.requirements)) if part.requirements else None
+        try:
+            entity_id, reused = await self._entity(part)
+            layer_code = await layer if layer is not None else None
+        finally:
+            if layer is not None:
+                layer.cancel()
+        instance = None
+        if self.load:
+            async with self._gate, self.steps.step(f"load:{component.label}", f"load {component.label}") as step:
+                runtime = (component.runtime or Runtime()).model_dump(exclude_none=True)
+                if layer_code is not None:
+                    runtime = {"layer_code": layer_code, **runtime}
+                instance = await self.registrar._functions.load(entity_id, runtime=runtime)
+                step.detail = instance.instance_id
+        return Deployed(component, entity_id, layer_code, instance, reused)
+
+    async def _entity(self, part: Prepared) -> tuple[str, bool]:
+        """The entity's id, and whether it was there already."""
+        component = part.component
+        if component.entity_id:
+            return component.entity_id, True
+        assert part.target is not None
+        key = f"{component.type.value}|{part.target.dotted}|{part.hash}"
+        return await self._shared(f"entity|{key}", lambda: self._registered(part, f"{self.registrar._scope}|{key}"))
+
+    async def _registered(self, part: Prepared, key: str) -> tuple[str, bool]:
+        component, target = part.component, part.target
+        assert target is not None
+        async with self.steps.step(f"register:{component.label}", f"register {component.label}") as step:
+            if (known := self.registrar._registry.get(key)) is not None:
+                step.detail, step.reused = f"{known} has the same content", True
+                return known, True
+            url, unique_key = await self._shared(f"upload|{part.hash}", lambda: self._uploaded(part, step))
+            async with self._gate:
+                entity_id = await self.registrar._functions.register(
+                    component.type,
+                    path=target.path,
+                    class_name=target.class_name,
+                    code_url=url,
+                    unique_key=unique_key,
+                )
+            self.registrar._registry.put(key, entity_id)
+            step.detail = entity_id
+            return entity_id, False
+
+    async def _uploaded(self, part: Prepared, step: Step) -> tuple[str, str]:
+        """Write the archive and send it; its address and key."""
+        from agentic_rl_tui.core.functions import package
+
+        assert part.package is not None
+        archive = self.scratch / f"{part.hash[:16]}.zip"
+        async with self._gate:
+            info = await asyncio.to_thread(package.write, part.package, archive)
+            try:
+                url, unique_key = await self.registrar._functions.upload_url(part.component.type)
+                await self.registrar._functions.put_package(
+                    url, archive, progress=lambda done, total: step.progress(done, total, "bytes")
+                )
+            finally:
+                info.path.unlink(missing_ok=True)
+        return url, unique_key
+
+    async def _layer(self, requirements: str) -> str:
+        digest = hashlib.sha256(requirements.encode()).hexdigest()
+        return await self._shared(f"layer|{digest}", lambda: self._built(requirements, digest))
+
+    async def _built(self, requirements: str, digest: str) -> str:
+        registrar = self.registrar
+        key = f"{registrar._scope}|layer|{digest}"
+        async with self.steps.step("layer", "build the layer of requirements.txt") as step:
+            known = registrar._registry.get(key)
+            if known is not None and await self._is_usable(known):
+                step.detail, step.reused = known, True
+                return known
+            code = await registrar._functions.create_layer(requirements)
+            await registrar._functions.wait_layer(
+                code,
+                timeout_s=registrar._layer_timeout_s,
+                progress=lambda status, waited: step.progress(waited, None, "s", status),
+            )
+            registrar._registry.put(key, code)
+            step.detail = code
+            return code
+
+    async def _is_usable(self, layer_code: str) -> bool:
+        try:
+            return (await self.registrar._functions.layer_status(layer_code)).get("status") == "SUCCESS"
+        except NotFound:
+            return False
+
+    async def _shared(self, key: str, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of `make`, run once for all that ask with the same key."""
+        task = self._once.get(key)
+        if task is None:
+            task = self._once[key] = asyncio.create_task(make())
+        result: T = await asyncio.shield(task)
+        return result
+
+    async def stop(self) -> None:
+        """End what is still shared after a failure."""
+        for task in self._once.values():
+            task.cancel()
+        await asyncio.gather(*self._once.values(), return_exceptions=True)
+
+
+async def together(work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+    """Results in order. The first ArlError cancels the rest and is raised bare, not inside a group."""
+    tasks = [asyncio.ensure_future(make()) for make in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+def layers_are_used() -> bool:
+    """FC_LAYER_USED, read now; ``false``, ``0``, ``no`` and ``off`` turn layers off."""
+    return os.environ.get("FC_LAYER_USED", "true").strip().lower() not in ("false", "0", "no", "off")

@@ -1,0 +1,74 @@
+"""What this machine has registered: entities by package and class, layers by requirements."""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agentic_rl_tui.core.paths import private_dir
+
+_KEPT = 500
+
+
+class Registry:
+    """A small JSON file. Keys are made by the caller and hold everything that tells two entries apart.
+
+    A file that cannot be read counts as empty: what it held can always be made again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def get(self, key: str) -> str | None:
+        entry = self._load().get(key)
+        value = entry.get("value") if isinstance(entry, dict) else None
+        return value if isinstance(value, str) else None
+
+    def put(self, key: str, value: str) -> None:
+        with self._locked():
+            entries = self._load()
+            entries[key] = {"value": value, "at": time.time()}
+            if len(entries) > _KEPT:
+                newest = sorted(entries.items(), key=lambda item: -float(item[1].get("at", 0)))
+                entries = dict(newest[:_KEPT])
+            self._save(entries)
+
+    def forget(self, values: Iterable[str]) -> int:
+        """Drop every entry with one of these values; how many there were."""
+        unwanted = set(values)
+        with self._locked():
+            entries = self._load()
+            kept = {key: entry for key, entry in entries.items() if entry.get("value") not in unwanted}
+            if len(kept) != len(entries):
+                self._save(kept)
+        return len(entries) - len(kept)
+
+    def _load(self) -> dict[str, dict[str, Any]]:
+        try:
+            entries = json.loads(self.path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(entries, dict):
+            return {}
+        return {key: entry for key, entry in entries.items() if isinstance(entry, dict)}
+
+    def _save(self, entries: dict[str, dict[str, Any]]) -> None:
+        draft = self.path.with_suffix(f".{os.getpid()}.tmp")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump(entries, stream)
+        draft.replace(self.path)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        private_dir(self.path.parent)
+        descriptor = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)

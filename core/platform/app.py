@@ -1,0 +1,84 @@
+"""The platform as an ASGI application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agentic_rl_tui.core.platform import wire
+from agentic_rl_tui.core.platform.guard import TokenGuard
+from agentic_rl_tui.core.platform.routes import files, functions, jobs, local, trigger
+from agentic_rl_tui.core.platform.service import Platform
+
+
+class RequestIds:
+    """Gives every answer the header ``x-request-id``, with the id that its body carries."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        # A state of its own for each request: servers share one between requests.
+        scope["state"] = dict(scope.get("state") or {})
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["x-request-id"] = wire.request_id(Request(scope))
+            await send(message)
+
+        await self._app(scope, receive, send_with_id)
+
+
+def make_app(platform: Platform) -> ASGIApp:
+    """The routes of a platform that somebody else starts and stops."""
+    app = _starlette()
+    app.state.platform = platform
+    return RequestIds(app)
+
+
+def build_app(root: Path, *, token: str | None = None, **settings: Any) -> ASGIApp:
+    """An application that starts a platform on `root` with its lifespan. settings are those of `Platform`."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        platform = Platform(root, **settings)
+        app.state.platform = platform
+        await platform.start()
+        try:
+            yield
+        finally:
+            await platform.stop()
+
+    app = RequestIds(_starlette(lifespan))
+    return app if token is None else TokenGuard(app, token)
+
+
+@asynccontextmanager
+async def running_app(root: Path, *, token: str | None = None, **settings: Any) -> AsyncIterator[ASGIApp]:
+    """A started platform's application, for ``httpx.ASGITransport``, which runs no lifespan."""
+    platform = Platform(root, **settings)
+    await platform.start()
+    try:
+        app = make_app(platform)
+        yield app if token is None else TokenGuard(app, token)
+    finally:
+        await platform.stop()
+
+
+def _starlette(lifespan: Any = None) -> Starlette:
+    app = Starlette(
+        routes=[*functions.routes, *files.routes, *jobs.routes, *local.routes, *trigger.routes],
+        exception_handlers={HTTPException: wire.http_exception},
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    return app

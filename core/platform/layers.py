@@ -1,0 +1,76 @@
+"""Dependency layers: on this platform a look at what the interpreter already has."""
+
+import asyncio
+import logging
+import re
+from importlib import metadata
+
+from agentic_rl_tui.core.platform.store.functions import Functions, Layer
+from agentic_rl_tui.core.platform.tasks import Tasks
+
+_log = logging.getLogger(__name__)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PROVIDED = frozenset({"dashscope"})
+"""What a worker answers for itself when it is not installed."""
+
+_SETTLE_S = 5.0
+
+
+class Layers:
+    """A layer is ready as soon as its requirements were read; nothing is installed.
+
+    Clients wait ten seconds between two looks at a layer, so a look waits the moment that the reading takes.
+    """
+
+    def __init__(self, functions: Functions, tasks: Tasks) -> None:
+        self._functions = functions
+        self._tasks = tasks
+        self._building: dict[str, asyncio.Task[None]] = {}
+
+    async def create(self, name: str, requirements: str) -> Layer:
+        layer = await self._functions.add_layer(name, requirements)
+        self._building[layer.layer_code] = self._tasks.start(self._build(layer))
+        return layer
+
+    async def settled(self, layer_code: str) -> Layer | None:
+        """The layer, after a short wait for one that is being built."""
+        building = self._building.get(layer_code)
+        if building is not None:
+            await asyncio.wait({building}, timeout=_SETTLE_S)
+        layer = self._functions.layer(layer_code)
+        if layer is not None and layer.status == "BUILDING" and layer_code not in self._building:
+            await self._build(layer)
+            layer = self._functions.layer(layer_code)
+        return layer
+
+    async def _build(self, layer: Layer) -> None:
+        try:
+            missing = await asyncio.to_thread(missing_requirements, layer.requirements)
+            message = f"not installed on this machine: {', '.join(missing)}" if missing else None
+            await self._functions.set_layer(layer.layer_code, "SUCCESS", message)
+        finally:
+            self._building.pop(layer.layer_code, None)
+
+
+def requirement_names(requirements: str) -> list[str]:
+    """The packages that a requirements text names, options and comments left out."""
+    names = []
+    for line in requirements.splitlines():
+        stripped = line.split("#", 1)[0].strip()
+        match = _NAME.match(stripped)
+        if match is not None and not re.match(r"[a-z]+\+|https?:", stripped):
+            names.append(match[0])
+    return names
+
+
+def missing_requirements(requirements: str) -> list[str]:
+    """Those of the named packages that this interpreter does not have."""
+    missing = []
+    for name in requirement_names(requirements):
+        if re.sub(r"[-_.]+", "-", name).lower() in _PROVIDED:
+            continue
+        try:
+            metadata.version(name)
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    return missing

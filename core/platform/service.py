@@ -1,0 +1,167 @@
+"""The platform's parts, put together, started and stopped."""
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from agentic_rl_tui.core.models.job_request import JobRequest
+from agentic_rl_tui.core.paths import PlatformPaths, private_dir
+from agentic_rl_tui.core.platform import wire
+from agentic_rl_tui.core.platform.bell import Bell
+from agentic_rl_tui.core.platform.health import Identity, health
+from agentic_rl_tui.core.platform.instances import Instances, JobFunctions, Pool, PoolRequest
+from agentic_rl_tui.core.platform.job_check import JobCheck
+from agentic_rl_tui.core.platform.layers import Layers
+from agentic_rl_tui.core.platform.options import PlatformOptions
+from agentic_rl_tui.core.platform.packages import Packages
+from agentic_rl_tui.core.platform.store.database import Database
+from agentic_rl_tui.core.platform.store.files import Files
+from agentic_rl_tui.core.platform.store.functions import Functions
+from agentic_rl_tui.core.platform.store.jobs import Jobs
+from agentic_rl_tui.core.platform.store.logs import InstanceLogs, JobLogs
+from agentic_rl_tui.core.platform.tasks import Tasks
+
+_log = logging.getLogger(__name__)
+
+
+class SchedulerLike(Protocol):
+    """What is used of ``engine.Scheduler``."""
+
+    async def recover(self) -> None: ...
+
+    async def start(self) -> None: ...
+
+    def wake(self) -> None: ...
+
+    async def cancel(self, job_id: str) -> bool: ...
+
+    async def stop(self) -> None: ...
+
+
+class Platform:
+    """Everything below one state directory.
+
+    make_scheduler and make_pool stand in for the job engine and the function workers in tests. gateway_app is what
+    answers rollouts that ask for the model; None where the scheduler has none.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        options: PlatformOptions | None = None,
+        identity: Identity | None = None,
+        database: Database | None = None,
+        make_scheduler: "Callable[[Platform], SchedulerLike] | None" = None,
+        make_pool: Callable[[PoolRequest], Pool] | None = None,
+        on_stop_request: Callable[[], None] | None = None,
+    ) -> None:
+        self.paths = PlatformPaths(root)
+        self.options = options or PlatformOptions()
+        self.identity = identity or Identity(root)
+        self.gateway_app: Any = None
+        self.is_stopping = False
+        self._on_stop_request = on_stop_request
+        private_dir(root)
+        self.database = database or Database(self.paths.database)
+        self.bell = Bell()
+        self.tasks = Tasks()
+        self.jobs = Jobs(self.database, self.bell)
+        self.files = Files(self.database, self.paths.files)
+        self.functions = Functions(self.database)
+        self.job_logs = JobLogs(self.paths.logs / "jobs", self.bell)
+        self.instance_logs = InstanceLogs(self.paths.logs / "instances")
+        self.packages = Packages(
+            self.functions,
+            self.paths.packages,
+            max_bytes=self.options.max_package_bytes,
+            url_lifetime_s=self.options.upload_url_s,
+        )
+        self.layers = Layers(self.functions, self.tasks)
+        self.instances = Instances(
+            self.functions,
+            self.packages,
+            self.instance_logs,
+            self.tasks,
+            home=root / "run",
+            idle_s=self.options.idle_s,
+            max_waiting=self.options.max_waiting_calls,
+            make_pool=make_pool,
+        )
+        self.job_functions = JobFunctions(self.functions, self.instances)
+        self.job_check = JobCheck(has_file=lambda file_id: self.files.get(file_id) is not None, entity=self._entity)
+        self.scheduler = (make_scheduler or _engine_scheduler)(self)
+
+    async def start(self) -> None:
+        """Bring what a killed platform left into a true state, then take up the waiting jobs."""
+        await asyncio.to_thread(self._sweep)
+        await self.scheduler.recover()
+        await self.scheduler.start()
+        self.tasks.start(self.instances.stop_idle())
+
+    def begin_stop(self) -> None:
+        """End the answers that would go on for as long as a job does."""
+        self.is_stopping = True
+        self.bell.ring_all()
+
+    async def stop(self) -> None:
+        self.begin_stop()
+        for end in (self.scheduler.stop, self.instances.close, self.tasks.stop):
+            await _quietly(end)
+        self.instance_logs.close()
+        self.job_logs.close()
+        await asyncio.to_thread(self.database.close)
+
+    def request_stop(self) -> None:
+        """Ask whoever runs the platform to end it."""
+        if self._on_stop_request is not None:
+            self._on_stop_request()
+
+    def health(self) -> dict[str, Any]:
+        return health(self.database, self.identity)
+
+    def parse_request(self, body: dict[str, Any]) -> JobRequest:
+        """The request as the engine reads it. Raises Rejected naming the field that does not fit."""
+        try:
+            return JobRequest.model_validate({key: value for key, value in body.items() if value is not None})
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise wire.invalid(f"{place}: {first['msg']}") from error
+
+    async def delete_job(self, job_id: str) -> bool:
+        """Remove an ended job with all that was kept of it; False when it has not ended."""
+        if not await self.jobs.delete(job_id):
+            return False
+        for instance in self.functions.instances_of_job(job_id):
+            await self.instances.delete(instance.instance_id)
+        self.job_logs.remove(job_id)
+        await asyncio.to_thread(shutil.rmtree, self.paths.jobs / job_id, ignore_errors=True)
+        return True
+
+    def _entity(self, entity_id: str) -> Any:
+        return self.functions.entity(entity_id)
+
+    def _sweep(self) -> None:
+        self.instances.sweep()
+        self.packages.sweep()
+        self.files.sweep()
+
+
+async def _quietly(end: Callable[[], Awaitable[None]]) -> None:
+    """Stop one part; its failure must not keep the others from stopping."""
+    try:
+        await end()
+    except Exception:
+        _log.exception("a part of the platform failed to stop")
+
+
+def _engine_scheduler(platform: Platform) -> SchedulerLike:
+    from agentic_rl_tui.core.platform.composition import engine_scheduler
+
+    return engine_scheduler(platform)

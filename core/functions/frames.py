@@ -1,0 +1,66 @@
+"""Frames between a pool and its workers: four bytes of length, then one JSON object with an ``op``.
+
+Unknown ops are skipped by both ends, so that new kinds of frames need no new version. Also read by interpreters that
+hold none of our dependencies.
+"""
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+HEADER = struct.Struct("<I")
+MAX_BYTES = 1 << 30
+
+
+def _codec() -> tuple[Callable[[Any], bytes], Callable[[Any], Any]]:
+    """The fastest encoder and decoder that the interpreter has."""
+    try:
+        import orjson
+    except ImportError:
+        return _encode_plain, _decode_plain
+    return orjson.dumps, orjson.loads
+
+
+def _encode_plain(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _decode_plain(data: Any) -> Any:
+    return json.loads(bytes(data))
+
+
+encode, decode = _codec()
+
+
+def pack(body: bytes) -> bytes:
+    return HEADER.pack(len(body)) + body
+
+
+def frame(op: str, **fields: Any) -> bytes:
+    return pack(encode({"op": op, **fields}))
+
+
+class Splitter:
+    """Cuts a stream of bytes into the bodies of its frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield every frame that is complete. Raises ValueError when the stream is no stream of frames."""
+        self._buffer += data
+        start, size = 0, len(self._buffer)
+        try:
+            while size - start >= 4:
+                (length,) = HEADER.unpack_from(self._buffer, start)
+                if length > MAX_BYTES:
+                    raise ValueError(f"a frame of {length} bytes is longer than the limit of {MAX_BYTES}")
+                if size - start - 4 < length:
+                    break
+                body = bytes(memoryview(self._buffer)[start + 4 : start + 4 + length])
+                start += 4 + length
+                yield body
+        finally:
+            if start:
+                del self._buffer[:start]

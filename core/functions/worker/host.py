@@ -1,0 +1,210 @@
+"""A worker's life: take over the given descriptors, import the user's class, set it up, serve its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import importlib
+import inspect
+import mmap
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import Any, NoReturn
+
+from agentic_rl_tui.core.functions.frames import frame
+from agentic_rl_tui.core.functions.processors.loading import import_class, instantiate
+from agentic_rl_tui.core.functions.worker import faults
+from agentic_rl_tui.core.functions.worker.outlet import Outlet
+from agentic_rl_tui.core.functions.worker.output import attach_logger, attach_streams
+from agentic_rl_tui.core.functions.worker.runners import (
+    AsyncRunner,
+    OneProcessSelector,
+    StartedCount,
+    SyncRunner,
+    leave,
+)
+from agentic_rl_tui.core.functions.worker.runtime import Runtime
+from agentic_rl_tui.core.functions.worker.serving import Serving
+from agentic_rl_tui.core.functions.worker.subs import SubWatch
+
+_STACK_OFFSET = 64
+
+
+class _Failed(Exception):
+    """A step before the first call failed; `error` is ready to be sent."""
+
+    def __init__(self, stage: str, error: dict[str, str]) -> None:
+        super().__init__(stage)
+        self.stage = stage
+        self.error = error
+
+
+class _Place:
+    """The surroundings that user code sees."""
+
+    def __init__(self, runtime: Runtime, config: dict[str, Any], fds: list[int]) -> None:
+        socket_fd, stdout_fd, stderr_fd, memory_fd = fds
+        self.sock = socket.socket(fileno=socket_fd)
+        self.sock.setblocking(True)
+        self.outlet = Outlet(self.sock)
+        self.memory = mmap.mmap(memory_fd, 8)
+        os.lseek(memory_fd, _STACK_OFFSET, os.SEEK_SET)
+        faulthandler.register(signal.SIGUSR1, file=memory_fd, all_threads=True)
+        attach_streams(stdout_fd, stderr_fd)
+        faulthandler.enable(file=sys.stderr)
+        attach_logger(runtime.logger, self.outlet)
+        self.package_dir = config["package_dir"]
+        os.chdir(self.package_dir)
+        sys.path[:] = [self.package_dir, *(entry for entry in sys.path if entry and entry != self.package_dir)]
+        sys.argv[:] = [config["module"]]
+
+
+def become_worker(runtime: Runtime, config: dict[str, Any], fds: list[int], loaded: type[Any] | None) -> NoReturn:
+    """Serve calls until the pool closes its end."""
+    place = _Place(runtime, config, fds)
+    _limit_memory(config)
+    if loaded is not None:
+        _refresh_randomness()
+    _close_in_forks(place.sock)
+    loop = asyncio.SelectorEventLoop(OneProcessSelector())
+    asyncio.set_event_loop(loop)
+    try:
+        begun = time.perf_counter()
+        cls = loaded or _load(runtime, config)
+        processor = _construct(runtime, cls, place.package_dir)
+    except _Failed as failure:
+        place.outlet.send(frame("failed", stage=failure.stage, error=failure.error))
+        leave(1)
+    loop.create_task(_begin(runtime, config, place, processor, time.perf_counter() - begun))
+    code = 0
+    try:
+        loop.run_forever()
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 1
+    leave(code)
+
+
+def become_template(runtime: Runtime, config: dict[str, Any], fds: list[int]) -> tuple[socket.socket, type[Any]] | None:
+    """Import the class and say whether this process may be forked into workers. None when not."""
+    place = _Place(runtime, config, fds)
+    before = _open_fds()
+    try:
+        cls = _load(runtime, config)
+    except _Failed as failure:
+        place.outlet.send(frame("failed", stage=failure.stage, error=failure.error))
+        return None
+    obstacle = _fork_obstacle(before)
+    place.outlet.send(frame("template", forkable=not obstacle, obstacle=obstacle))
+    return None if obstacle else (place.sock, cls)
+
+
+def _fork_obstacle(before: set[str]) -> str:
+    """Why the state that an import left behind cannot be shared by several processes."""
+    if threading.active_count() > 1 or len(os.listdir("/proc/self/task")) > 1:
+        return "the module starts threads when it is imported"
+    if _open_fds() - before:
+        return "the module opens files or connections when it is imported"
+    return ""
+
+
+def _open_fds() -> set[str]:
+    return set(os.listdir("/proc/self/fd"))
+
+
+def _load(runtime: Runtime, config: dict[str, Any]) -> type[Any]:
+    kind, name = config["kind"], config["class_name"]
+    try:
+        cls = import_class(config["module"], name)
+    except BaseException as error:
+        raise _Failed("import", _told(error, config["package_dir"], "while the module was imported")) from error
+    for other, base in runtime.bases.items():
+        if other != kind and issubclass(cls, base):
+            message = f"{name} is a {other} processor and cannot serve as {kind}"
+            raise _Failed("import", faults.problem("TypeError", message))
+    return cls
+
+
+def _construct(runtime: Runtime, cls: type[Any], package_dir: str) -> Any:
+    try:
+        return instantiate(cls, runtime.processor)
+    except BaseException as error:
+        raise _Failed("construct", _told(error, package_dir, "while the class was constructed")) from error
+
+
+async def _begin(runtime: Runtime, config: dict[str, Any], place: _Place, processor: Any, load_s: float) -> None:
+    loop = asyncio.get_running_loop()
+    place.outlet.flush_by(lambda: _flush_later(loop, place.outlet))
+    begun = time.perf_counter()
+    try:
+        if inspect.iscoroutinefunction(processor.setup):
+            await processor.setup()
+        else:
+            await asyncio.to_thread(processor.setup)
+    except BaseException as error:
+        place.outlet.send(frame("failed", stage="setup", error=_told(error, place.package_dir, "in setup")))
+        leave(1)
+    watch = SubWatch(processor, own=runtime.source == "own")
+    serving = Serving(runtime, config["kind"], processor, place.package_dir, watch)
+    is_async = inspect.iscoroutinefunction(processor.process)
+    place.outlet.send(
+        frame("ready", is_async=is_async, load_s=load_s, setup_s=time.perf_counter() - begun, pid=os.getpid())
+    )
+    started = StartedCount(place.memory)
+    runner: AsyncRunner | SyncRunner
+    if is_async:
+        runner = AsyncRunner(serving, place.sock, place.outlet, started)
+    else:
+        runner = SyncRunner(serving, place.sock, place.outlet, started, config["concurrency"])
+    runner.start(loop)
+
+
+def _flush_later(loop: asyncio.AbstractEventLoop, outlet: Outlet) -> None:
+    loop.call_soon_threadsafe(loop.call_later, 0.02, outlet.flush)
+
+
+def _told(error: BaseException, package_dir: str, when: str) -> dict[str, str]:
+    told = faults.describe(error, package_dir)
+    if isinstance(error, SystemExit):
+        told["message"] = f"sys.exit({error.code!r}) was called {when}"
+    return told
+
+
+def _limit_memory(config: dict[str, Any]) -> None:
+    """Let an allocation far over the limit fail at once, as MemoryError at its line.
+
+    The limit itself is kept by the keeper, which sees what is really in use; this one counts reserved memory, so it
+    leaves room for the stacks of threads.
+    """
+    limit = config.get("memory_limit")
+    if not limit:
+        return
+    import resource
+
+    room = (64 << 20) + (config["concurrency"] + 8) * (8 << 20)
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = limit + room
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+
+
+def _refresh_randomness() -> None:
+    """Give a fork its own random numbers; Python's own generator does so by itself."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        importlib.import_module("numpy.random").seed()
+
+
+def _close_in_forks(sock: socket.socket) -> None:
+    """A child that user code forks must not hold, read or write the frame socket."""
+    fd, pid = sock.fileno(), os.getpid()
+
+    def close() -> None:
+        if os.getpid() != pid:
+            os.close(fd)
+
+    os.register_at_fork(after_in_child=close)

@@ -1,0 +1,65 @@
+"""Which processor API the interpreter offers: the vendor's package, or ours under its name."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+API = "dashscope.finetune.reinforcement"
+KINDS = ("rollout", "reward", "group_reward")
+SWITCH = "AGENTIC_RL_PROCESSORS"
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """source is ``own`` or ``real``. The mappings go by kind."""
+
+    source: str
+    processor: type[Any]
+    bases: dict[str, type[Any]]
+    inputs: dict[str, type[Any]]
+    outputs: dict[str, type[Any]]
+    logger: Any
+
+
+def prepare() -> Runtime:
+    """Import the processor API and answer for its name. Raises ImportError with a sentence."""
+    choice = os.environ.get(SWITCH, "auto").strip().lower() or "auto"
+    if choice not in {"own", "real", "auto"}:
+        raise ImportError(f"{SWITCH}={choice} is not known; use own, real or auto")
+    if choice == "real" or (choice == "auto" and find_spec("dashscope") is not None and _has_api()):
+        return _runtime("real")
+    if find_spec("pydantic") is None:
+        raise ImportError("it lacks pydantic; install pydantic>=2 or dashscope there")
+    from agentic_rl_tui.core.functions.worker import alias
+
+    alias.install()
+    return _runtime("own")
+
+
+def _has_api() -> bool:
+    """False for a dashscope too old to have, or installed without what it needs for, reinforcement learning."""
+    try:
+        importlib.import_module(API)
+    except ImportError:
+        return False
+    return True
+
+
+def _runtime(source: str) -> Runtime:
+    api: Any = importlib.import_module(API if source == "real" else "agentic_rl_tui.core.functions.processors")
+    base: Any = api
+    if source == "real":
+        base = importlib.import_module(f"{API}.component.processor")
+    names = {kind: "".join(part.title() for part in kind.split("_")) for kind in KINDS}
+    return Runtime(
+        source=source,
+        processor=base.AbstractProcessor,
+        bases={kind: getattr(base, f"Abstract{name}Processor") for kind, name in names.items()},
+        inputs={kind: getattr(api, f"{name}Input") for kind, name in names.items()},
+        outputs={kind: getattr(api, f"{name}Output") for kind, name in names.items()},
+        logger=api.logger,
+    )

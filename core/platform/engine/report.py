@@ -1,0 +1,153 @@
+"""The report of a job: written at its end, and in part when it was cancelled or failed."""
+
+import heapq
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agentic_rl_tui.core.models.redact import redact
+from agentic_rl_tui.core.platform.engine.checkpoints import Checkpoint, write_json
+from agentic_rl_tui.core.platform.engine.functions import Function
+from agentic_rl_tui.core.platform.engine.groups import Group
+
+REPORT, STEPS = "report.json", "steps.jsonl"
+_SLOWEST = 10
+
+
+class ReportBook:
+    """Collects what the report tells while a job runs. `steps.jsonl` grows by a line a step."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.rewards: list[dict[str, Any]] = []
+        self.validations: list[dict[str, Any]] = []
+        self._slowest: list[tuple[float, int, int, int]] = []
+        self._groups = 0
+        self._zero_variance = 0
+        self._totals = {"rollouts": 0, "failed_rollouts": 0, "failed_rewards": 0, "zero_by_exception": 0}
+
+    def add_step(self, step: int, groups: Sequence[Group], metrics: Mapping[str, Any]) -> None:
+        self.rewards.append(
+            {
+                "step": step,
+                "mean": metrics.get("critic/rewards/mean"),
+                "std": metrics.get("critic/rewards/std"),
+                "scored": metrics["trajectory/scored"],
+                "zero_variance_groups": metrics["trajectory/zero_variance_groups"],
+                "failed_rollouts": metrics["trajectory/failed_rollouts"],
+                "failed_rewards": metrics["trajectory/failed_rewards"],
+            }
+        )
+        self._groups += len(groups)
+        self._zero_variance += metrics["trajectory/zero_variance_groups"]
+        self._totals["rollouts"] += metrics["trajectory/total"]
+        for key in ("failed_rollouts", "failed_rewards", "zero_by_exception"):
+            self._totals[key] += metrics[f"trajectory/{key}"]
+        for group in groups:
+            for outcome in group.outcomes:
+                seconds = outcome.rollout_s + outcome.reward_s
+                heapq.heappush(self._slowest, (seconds, step, outcome.sample, outcome.rollout))
+                if len(self._slowest) > _SLOWEST:
+                    heapq.heappop(self._slowest)
+        with (self._folder / STEPS).open("ab") as file:
+            file.write(orjson.dumps({"step": step, **metrics}, default=str) + b"\n")
+
+    def add_validation(self, step: int, metrics: Mapping[str, Any]) -> None:
+        self.validations.append({"step": step, "mean": metrics.get("validation/data/reward/mean@1")})
+
+    def write(
+        self,
+        *,
+        status: str,
+        reason: str | None,
+        facts: Mapping[str, Any],
+        functions: Sequence[Function],
+        checkpoints: Sequence[Checkpoint],
+        failures: Mapping[tuple[str, str, str], int],
+    ) -> dict[str, Any]:
+        """Write report.json and give it back. facts holds what identifies the job and its settings."""
+        known = [entry for entry in self.rewards if entry["mean"] is not None]
+        tenth = max(1, len(known) // 10)
+        report: dict[str, Any] = {
+            **facts,
+            "status": status,
+            "reason": None if reason is None else redact(reason),
+            "is_partial": status != "SUCCEEDED",
+            "steps_done": len(self.rewards),
+            "reward": {
+                "first_tenth": _mean(known[:tenth]),
+                "last_tenth": _mean(known[-tenth:]),
+                "by_step": self.rewards,
+            },
+            "validation": self.validations,
+            "zero_variance_share": self._zero_variance / self._groups if self._groups else None,
+            "totals": self._totals,
+            "functions": [_function(function) for function in functions],
+            "failures": [
+                {"function": name, "kind": kind, "type": error_type, "count": count}
+                for (name, kind, error_type), count in sorted(failures.items(), key=lambda item: -item[1])
+            ],
+            "slowest": [
+                {"seconds": round(seconds, 6), "step": step, "sample": sample, "rollout": rollout}
+                for seconds, step, sample, rollout in sorted(self._slowest, reverse=True)
+            ],
+            "checkpoints": [
+                {
+                    "step": item.step,
+                    "name": item.name,
+                    "validation": item.validation,
+                    "reward": item.reward,
+                    "is_kept": item.is_kept,
+                    "is_best": item.is_best,
+                    "is_final": item.is_final,
+                }
+                for item in checkpoints
+            ],
+        }
+        write_json(self._folder / REPORT, report)
+        return report
+
+
+def read_report(folder: Path) -> dict[str, Any] | None:
+    """A job's report, None before it ended."""
+    try:
+        report: dict[str, Any] = orjson.loads((folder / REPORT).read_bytes())
+    except FileNotFoundError:
+        return None
+    return report
+
+
+def read_steps(folder: Path, *, first: int = 1, limit: int | None = None) -> list[dict[str, Any]]:
+    """The metrics of the finished steps from step `first` on, oldest first. A torn last line is passed over."""
+    try:
+        raw = (folder / STEPS).read_bytes()
+    except FileNotFoundError:
+        return []
+    lines = raw.split(b"\n")[:-1]
+    steps = [step for line in lines if (step := orjson.loads(line))["step"] >= first]
+    return steps if limit is None else steps[:limit]
+
+
+def _mean(entries: Sequence[Mapping[str, Any]]) -> float | None:
+    return sum(entry["mean"] for entry in entries) / len(entries) if entries else None
+
+
+def _function(function: Function) -> dict[str, Any]:
+    times = sorted(function.latencies)
+
+    def at(share: float) -> float | None:
+        return round(times[min(len(times) - 1, int(share * len(times)))], 6) if times else None
+
+    return {
+        "name": function.name,
+        "kind": function.kind.value,
+        "weight": function.weight,
+        "calls": len(times),
+        "p50_s": at(0.5),
+        "p95_s": at(0.95),
+        "max_s": round(times[-1], 6) if times else None,
+        "failures": dict(function.failures),
+        "retries": function.retries,
+    }

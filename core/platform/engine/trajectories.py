@@ -1,0 +1,199 @@
+"""Every rollout of a job on disk: one JSON line each, found again by step, sample and rollout.
+
+``trajectories.jsonl`` holds the lines, ``trajectories.idx`` a record of fixed size for each. A record is written
+after its line, so a kill leaves at most a line that nothing points to.
+"""
+
+import math
+import struct
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agentic_rl_tui.core.models.redact import redact
+
+LINES, INDEX = "trajectories.jsonl", "trajectories.idx"
+PHASES = ("train", "validation")
+_RECORD = struct.Struct("<IBIHBQIdd")
+_FAILED_ROLLOUT, _FAILED_REWARD = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where one trajectory lies and what matters of it. reward and advantage are None where there is none."""
+
+    step: int
+    phase: str
+    sample: int
+    rollout: int
+    is_failed_rollout: bool
+    is_failed_reward: bool
+    offset: int
+    length: int
+    reward: float | None
+    advantage: float | None
+
+
+class TrajectoryWriter:
+    """Appends groups of trajectories. `write` blocks on the disk and may be called from any one thread at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._lines = (folder / LINES).open("ab")
+        self._index = (folder / INDEX).open("ab")
+        self._offset = self._lines.tell()
+
+    def write(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Each record needs step, phase, sample, rollout, reward, advantage, and failure where it failed."""
+        with self._lock:
+            if self._lines.closed:
+                return
+            lines: list[bytes] = []
+            index: list[bytes] = []
+            offset = self._offset
+            for record in records:
+                line = redact(orjson.dumps(record, default=str, option=orjson.OPT_NON_STR_KEYS).decode()).encode()
+                index.append(_pack(record, offset, len(line)))
+                lines += (line, b"\n")
+                offset += len(line) + 1
+            self._lines.write(b"".join(lines))
+            self._lines.flush()
+            self._index.write(b"".join(index))
+            self._index.flush()
+            self._offset = offset
+
+    def close(self) -> None:
+        with self._lock:
+            self._lines.close()
+            self._index.close()
+
+
+def _pack(record: Mapping[str, Any], offset: int, length: int) -> bytes:
+    flags = (_FAILED_ROLLOUT if record.get("failure") else 0) | (
+        _FAILED_REWARD if record.get("reward") is None and not record.get("failure") else 0
+    )
+    return _RECORD.pack(
+        record["step"],
+        PHASES.index(record["phase"]),
+        record["sample"],
+        record["rollout"],
+        flags,
+        offset,
+        length,
+        _float(record.get("reward")),
+        _float(record.get("advantage")),
+    )
+
+
+def _float(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+class TrajectoryReader:
+    """Reads what a writer wrote, also while it goes on writing. Every call opens the files anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def entries(self, *, step: int | None = None, phase: str | None = None) -> Iterator[Entry]:
+        """In the order of writing. A torn record at the end is passed over."""
+        try:
+            raw = (self._folder / INDEX).read_bytes()
+        except FileNotFoundError:
+            return
+        whole = len(raw) - len(raw) % _RECORD.size
+        wanted = None if phase is None else PHASES.index(phase) if phase in PHASES else -1
+        for fields in _RECORD.iter_unpack(memoryview(raw)[:whole]):
+            if (step is None or fields[0] == step) and (wanted is None or fields[1] == wanted):
+                yield _entry(fields)
+
+    def steps(self) -> list[dict[str, Any]]:
+        """Each step and phase with its counts and mean reward, in order."""
+        sums: dict[tuple[int, str], list[float]] = {}
+        for entry in self.entries():
+            totals = sums.setdefault((entry.step, entry.phase), [0, 0, 0, 0, 0.0])
+            totals[0] += 1
+            totals[1] += entry.is_failed_rollout
+            totals[2] += entry.is_failed_reward
+            if entry.reward is not None:
+                totals[3] += 1
+                totals[4] += entry.reward
+        return [
+            {
+                "step": step,
+                "phase": phase,
+                "rollouts": int(totals[0]),
+                "failed_rollouts": int(totals[1]),
+                "failed_rewards": int(totals[2]),
+                "reward_mean": totals[4] / totals[3] if totals[3] else None,
+            }
+            for (step, phase), totals in sorted(sums.items(), key=lambda item: (item[0][0], PHASES.index(item[0][1])))
+        ]
+
+    def samples(self, step: int, *, phase: str = "train") -> list[dict[str, Any]]:
+        """Each sample of a step with the rewards of its rollouts, None where one failed."""
+        groups: dict[int, list[Entry]] = {}
+        for entry in self.entries(step=step, phase=phase):
+            groups.setdefault(entry.sample, []).append(entry)
+        return [_sample(sample, sorted(group, key=lambda entry: entry.rollout)) for sample, group in groups.items()]
+
+    def group(self, step: int, sample: int, *, phase: str = "train") -> list[dict[str, Any]]:
+        """The whole trajectories of one sample in the order of its rollouts."""
+        found = [entry for entry in self.entries(step=step, phase=phase) if entry.sample == sample]
+        return self._read(sorted(found, key=lambda entry: entry.rollout))
+
+    def trajectory(self, step: int, sample: int, rollout: int, *, phase: str = "train") -> dict[str, Any] | None:
+        for entry in self.entries(step=step, phase=phase):
+            if entry.sample == sample and entry.rollout == rollout:
+                return self._read([entry])[0]
+        return None
+
+    def of_sample(self, sample: int, *, phase: str = "train") -> list[Entry]:
+        """Where a sample came up over all steps."""
+        return [entry for entry in self.entries(phase=phase) if entry.sample == sample]
+
+    def _read(self, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+        if not entries:
+            return []
+        with (self._folder / LINES).open("rb") as file:
+            found = []
+            for entry in entries:
+                file.seek(entry.offset)
+                found.append(orjson.loads(file.read(entry.length)))
+            return found
+
+
+def _entry(fields: tuple[Any, ...]) -> Entry:
+    step, phase, sample, rollout, flags, offset, length, reward, advantage = fields
+    return Entry(
+        step,
+        PHASES[phase],
+        sample,
+        rollout,
+        bool(flags & _FAILED_ROLLOUT),
+        bool(flags & _FAILED_REWARD),
+        offset,
+        length,
+        None if math.isnan(reward) else reward,
+        None if math.isnan(advantage) else advantage,
+    )
+
+
+def _sample(sample: int, group: Sequence[Entry]) -> dict[str, Any]:
+    known = [entry.reward for entry in group if entry.reward is not None]
+    spread = max(known) - min(known) if known else None
+    return {
+        "sample": sample,
+        "rollouts": [entry.rollout for entry in group],
+        "rewards": [entry.reward for entry in group],
+        "advantages": [entry.advantage for entry in group],
+        "reward_mean": sum(known) / len(known) if known else None,
+        "is_zero_variance": spread is not None and len(known) > 1 and spread <= 1e-9,
+        "failed_rollouts": sum(entry.is_failed_rollout for entry in group),
+        "failed_rewards": sum(entry.is_failed_reward for entry in group),
+    }

@@ -1,4 +1,5 @@
 import argparse
+import sys
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
@@ -16,6 +17,8 @@ def run(options: argparse.Namespace) -> int:
     page: JobPage = with_client(options, lambda client: client.list(page_no=options.page, page_size=options.size))
     if options.output == "table":
         table(("STATUS", "NAME", "MODEL", "TYPE", "STEP", "CREATED", "ID"), [_row(job) for job in page.jobs])
+        if not page.jobs:
+            print("no jobs here yet" if page.total == 0 else f"no such page; {page.total} jobs", file=sys.stderr)
     else:
         jobs = [job.model_dump(mode="json", exclude_none=True) for job in page.jobs]
         emit({"jobs": jobs, "page_no": page.page_no, "page_size": page.page_size, "total": page.total}, options.output)

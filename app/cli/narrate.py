@@ -42,10 +42,12 @@ class Narrator:
         self._live = self._out.isatty()
         self._drawn_at = 0.0
         self._has_draft = False
+        self._labels: dict[str, str] = {}
 
     def __call__(self, event: Event) -> None:
         match event:
             case StepStarted():
+                self._labels[event.step] = event.label
                 self._draft(f"… {event.label}")
             case StepProgress():
                 self._progress(event)
@@ -56,7 +58,8 @@ class Narrator:
             case StepFailed():
                 self._line(f"✗ {event.label}: {event.error}")
             case JobSubmitted():
-                self._line(f"✓ job {event.job.job_name or ''} is {event.job.status.lower()}: {event.job.job_id}")
+                found = "found again" if event.adopted else event.job.status.lower()
+                self._line(f"✓ job {event.job.job_name or ''} is {found}: {event.job.job_id}")
             case Note():
                 self._line(f"! {event.text}")
 
@@ -65,8 +68,8 @@ class Narrator:
         if not self._live or now - self._drawn_at < _REDRAW_S:
             return
         self._drawn_at = now
-        share = f"{100 * event.done // event.total}%" if event.total else f"{event.done} {event.unit}"
-        self._draft(f"… {event.label} {share}")
+        share = f"{100 * event.done / event.total:.0f}%" if event.total else f"{event.done:.0f} {event.unit}"
+        self._draft(f"… {self._labels.get(event.step, event.step)}  {share}  {event.note}".rstrip())
 
     def _draft(self, text: str) -> None:
         if self._live:

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import stat
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -87,9 +88,9 @@ class SourceIndex:
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace.absolute()
         self._files: dict[str, _File] = {}
-        self._dirs: set[str] = set()
+        self._looked_up: dict[str, _File] = {}
         self._lock = threading.RLock()
-        self.resolver = Resolver(self.module, self._dirs.__contains__)
+        self.resolver = Resolver(self.module, lambda path: (self.workspace / path).is_dir())
 
     def scan(self) -> Discovery:
         with self._lock:
@@ -120,21 +121,10 @@ class SourceIndex:
             parsed = self._parsed(path)
             return parsed if isinstance(parsed, SourceProblem) else None
 
-    def has_dir(self, path: str) -> bool:
-        """Whether the workspace has this directory with Python files in or below it."""
-        return path in self._dirs
-
-    def named(self, stem: str) -> list[str]:
-        """The paths of all modules and packages of this name, wherever they lie."""
-        tails = (f"{stem}.py", f"{stem}/__init__.py")
-        return sorted(
-            path for path in self._files if path in tails or path.endswith(tuple(f"/{tail}" for tail in tails))
-        )
-
     def _update(self) -> list[SourceProblem]:
         problems: list[SourceProblem] = []
         seen: set[str] = set()
-        self._dirs.clear()
+        self._looked_up.clear()
         for path, entry in self._walk(problems):
             seen.add(path)
             facts = entry.stat()
@@ -142,10 +132,6 @@ class SourceIndex:
             known = self._files.get(path)
             if known is None or known.key != key:
                 self._files[path] = self._load(path, entry.path, key)
-            parts = path.split("/")[:-1]
-            while parts and (directory := "/".join(parts)) not in self._dirs:
-                self._dirs.add(directory)
-                parts.pop()
         for path in self._files.keys() - seen:
             del self._files[path]
         return problems
@@ -206,7 +192,7 @@ class SourceIndex:
         return sorted(paths)
 
     def _parsed(self, path: str) -> ModuleSource | SourceProblem | None:
-        file = self._files.get(path)
+        file = self._files.get(path) or self._looked_up.get(path) or self._look_up(path)
         if file is None or file.problem is not None:
             return None
         if file.parsed is None:
@@ -215,6 +201,17 @@ class SourceIndex:
             except OSError as error:
                 file.parsed = SourceProblem(path, 0, 0, f"cannot be read: {error.strerror}", "unreadable")
         return file.parsed
+
+    def _look_up(self, path: str) -> _File | None:
+        """A file that no scan has met: none was made, or it lies in a directory that is not walked."""
+        try:
+            facts = (self.workspace / path).stat()
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISREG(facts.st_mode):
+            return None
+        self._looked_up[path] = self._load(path, str(self.workspace / path), (facts.st_mtime_ns, facts.st_size))
+        return self._looked_up[path]
 
     def _read(self, module: ModuleSource) -> tuple[list[ProcessorInfo], list[SourceProblem]]:
         found: list[ProcessorInfo] = []
@@ -249,13 +246,13 @@ class SourceIndex:
         same_name = [info.classpath.colon for info in processors if info.class_name == name]
         if (problem := self.syntax_problem(path)) is not None:
             return Resolution(None, f"{problem.place}: {problem.message}", tuple(same_name))
-        if path in self._files:
+        if path in self._files or self._look_up(path) is not None:
             close = difflib.get_close_matches(name, [info.class_name for info in here], n=3, cutoff=0.5)
             offered = [info.classpath.colon for match in close for info in here if info.class_name == match]
             has = ", ".join(info.class_name for info in here) if here else "no processor"
             return Resolution(None, f"{path} has no class {name}; it has {has}", tuple(offered or same_name))
         package = path.removesuffix(".py")
-        if f"{package}/__init__.py" in self._files:
+        if self._look_up(f"{package}/__init__.py") is not None:
             message = f"{package} is a package, and the service looks for the file {path}"
             followed = self.explain(ClassPath(f"{package}/__init__.py", name), ())
             offered = [followed.info.classpath.colon] if followed.info else same_name

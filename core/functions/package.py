@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentic_rl_tui.core.functions.discovery import Discovery
+from agentic_rl_tui.core.functions.package_checks import checked, requirements_text
 from agentic_rl_tui.core.functions.package_collect import Collector, environment_patterns, estimate_archive
 from agentic_rl_tui.core.functions.package_plan import LIMIT_BYTES, LeftOut, PackageEntry, PackagePlan
 from agentic_rl_tui.core.functions.package_rules import LeftOutRule
@@ -26,6 +28,7 @@ __all__ = [
     "SourceProblem",
     "UnpackLimits",
     "plan",
+    "requirements_text",
     "unpack",
     "write",
 ]
@@ -53,12 +56,15 @@ def plan(
     secrets: Iterable[str] = (),
     patterns: Sequence[str] | None = None,
     limit_bytes: int = LIMIT_BYTES,
+    discovery: Discovery | None = None,
+    check: bool = True,
 ) -> PackagePlan:
     """Decide what is sent for one function, or for all functions of a workspace when kind and classpath are left out.
 
     Reads every file once and writes nothing. secrets: keys in plain text; a file that holds one is left out.
-    patterns: replaces the default patterns, and FC_ZIP_EXCLUDE_PATTERNS with them. Raises PackageError when the
-    workspace is no directory.
+    patterns: replaces the default patterns, and FC_ZIP_EXCLUDE_PATTERNS with them. check: follow the imports of the
+    functions and compare them with the requirements; `discovery` spares a second look at the workspace. Raises
+    PackageError when the workspace is no directory, or so large that it cannot be one.
     """
     if not workspace.is_dir():
         raise PackageError(f"{workspace} is no directory", advice="Name the workspace that holds the functions.")
@@ -83,6 +89,8 @@ def plan(
         requirements=requirements,
         estimate=estimate,
     )
+    if check:
+        made = checked(made, kind=kind, classpath=classpath, discovery=discovery)
     return made if kind is None or classpath is None else made.for_function(kind, classpath)
 
 

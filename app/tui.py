@@ -23,6 +23,7 @@ from agentic_rl_tui.widgets.bars import Health, PlaceTab
 
 if TYPE_CHECKING:
     from agentic_rl_tui.app.backend import Backend
+    from agentic_rl_tui.core.models.jobs import Job
     from agentic_rl_tui.core.settings import Settings
 
 PLACES = (
@@ -177,8 +178,12 @@ class ArlApp(App[int]):
         if self._last_place is not None:
             self.action_go(self._last_place)
 
-    def open_job(self, job_id: str, *, tab: str = "overview") -> None:
-        pass
+    def open_job(self, job_id: str, *, job: "Job | None" = None, tab: str = "overview") -> None:
+        """Show one job on top of the jobs."""
+        from agentic_rl_tui.app.screens.job import JobScreen
+
+        self.action_go("jobs")
+        self.push_screen(JobScreen(job_id, job=job, tab=tab))
 
     # What people are told
 

@@ -210,3 +210,61 @@ def app(backend: FakeBackend, workspace: Path = Path("/home/user/calc-agent"), *
     )
     made.animation_level = "none"
     return made
+
+
+def sample_log(steps: int = 28, total: int = 64) -> list[str]:
+    """A log in the service's form: text lines, and a dict of numbers at every step."""
+    dice = random.Random(11)
+    rewards = curve(steps, 0.31, 0.74)
+    lines = [
+        "2026-12-01 21:00:00,104 - INFO - job calc-agent-3f2a starts: RL, practice policy",
+        "2026-12-01 21:00:00,391 - INFO - rollout calc-rollout: 1 instance, 8 calls at once",
+        "2026-12-01 21:00:00,402 - INFO - reward answer: weight 1.0, 1 instance",
+        "2026-12-01 21:00:00,511 - INFO - training data 256 rows, validation data 64 rows, 64 steps of 8 prompts x 8 rollouts",
+    ]
+    for step in range(1, steps + 1):
+        minute, second = divmod(step * 9, 60)
+        when = f"2026-12-01 21:{minute:02}:{second:02},{dice.randrange(1000):03}"
+        if step % 9 == 4:
+            lines.append(f"{when} - WARNING - reward answer: 1 of 64 answers had no '### ANSWER' line, score 0")
+        if step == 17:
+            lines.append(
+                f"{when} - ERROR - rollout calc-rollout raised TimeoutError after 30.0 s (sample 41, rollout 3), retried"
+            )
+        values = {
+            "step": step,
+            "critic/rewards/mean": rewards[step - 1],
+            "critic/rewards/std": round(0.36 - step * 0.006 + dice.random() * 0.02, 4),
+            "trajectory/zero_variance_share": round(min(0.9, 0.12 + step * 0.011 + dice.random() * 0.05), 4),
+            "response_length/mean": round(180 + step * 3.1 + dice.random() * 20, 2),
+            "actor/kl_loss": round(step * 0.0021 + dice.random() * 0.004, 5),
+            "actor/entropy": round(1.4 - step * 0.021 + dice.random() * 0.02, 4),
+            "timing/s/rollout/mean": round(0.12 + dice.random() * 0.02, 4),
+            "trajectory/failed_rollouts": int(step == 17),
+            "trace/reward_metrics/answer/reward_score/avg": rewards[step - 1],
+            "trace/reward_metrics/style/reward_score/avg": round(min(1.0, rewards[step - 1] * 0.6 + 0.3), 4),
+        }
+        if step % 16 == 0:
+            values["validation/data/reward/mean@1"] = round(rewards[step - 1] - 0.04, 4)
+        lines.append(f"{when} - INFO - {values!r}")
+    return lines
+
+
+def sample_backend() -> FakeBackend:
+    """The platform of the screenshots."""
+    jobs = sample_jobs()
+    logs = {jobs[0].job_id: sample_log(), jobs[3].job_id: failed_log()}
+    return FakeBackend(jobs, logs=logs)
+
+
+def failed_log() -> list[str]:
+    return [
+        *sample_log(3)[:-1],
+        "2026-12-01 18:30:10,004 - ERROR - rollout calc-rollout raised KeyError: 'solution' (sample 3, rollout 0)",
+        "Traceback (most recent call last):",
+        '  File "functions/rollout/agent.py", line 41, in process',
+        "    answer = row.rollout_extra['solution']",
+        "KeyError: 'solution'",
+        "2026-12-01 18:30:12,771 - ERROR - 64 of 64 rollouts failed in step 3; the job stops",
+        "##FT_COMPLETE##",
+    ]

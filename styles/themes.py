@@ -38,6 +38,7 @@ class Palette:
     failed: str
     canceled: str
     warn: str
+    fill: str
 
 
 _DARK = Palette(
@@ -60,6 +61,7 @@ _DARK = Palette(
     failed="#ff8080",
     canceled="#7c8797",
     warn="#e8bd62",
+    fill="#4a8cc7",
 )
 
 _LIGHT = Palette(
@@ -82,6 +84,7 @@ _LIGHT = Palette(
     failed="#c4263b",
     canceled="#6c7480",
     warn="#8f5f00",
+    fill="#6ea8dc",
 )
 
 _ANSI = Palette(
@@ -104,6 +107,7 @@ _ANSI = Palette(
     failed="ansi_bright_red",
     canceled="ansi_bright_black",
     warn="ansi_bright_yellow",
+    fill="ansi_cyan",
 )
 
 

@@ -226,7 +226,7 @@ class Tab:
 
 
 class TabBar(LineBar):
-    """Names of views, one active. In: `tabs`, `active`. Out: `Chosen` on a click; the owner sets `active`."""
+    """Names of views, one active. In: `tabs`, `active`, `note`. Out: `Chosen` on a click; the owner sets `active`."""
 
     DEFAULT_CSS = """
     TabBar {
@@ -237,6 +237,7 @@ class TabBar(LineBar):
 
     tabs: reactive[tuple[Tab, ...]] = reactive(())
     active: reactive[str] = reactive("")
+    note: reactive[tuple[Span, ...]] = reactive[tuple[Span, ...]](())
 
     @dataclass
     class Chosen(Message):
@@ -251,7 +252,7 @@ class TabBar(LineBar):
         return [*spans, ("   ", "")]
 
     def line(self, width: int) -> list[Span]:
-        return fit([span for tab in self.tabs for span in self._tab(tab)], width)
+        return spread([span for tab in self.tabs for span in self._tab(tab)], self.note, width)
 
     def on_click(self, event: events.Click) -> None:
         x = self.styles.padding.left

@@ -114,7 +114,7 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
         self.key = key
         self.marks: frozenset[str] = frozenset()
         self._view: list[int] | None = None
-        self._places: tuple[Place[T], ...] = ()
+        self._placed: tuple[int, tuple[Place[T], ...]] = (-1, ())
         self._anchor: str | None = None
         self._shown: dict[int, Strip] = {}
 
@@ -296,10 +296,16 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
     # Drawing
 
     def on_resize(self) -> None:
-        self._places = place(self.columns, self.size.width - GUTTER - 1)
         self.virtual_size = Size(self.size.width, self.row_count + HEADER)
         self._shown.clear()
         self._reveal()
+
+    @property
+    def _places(self) -> tuple[Place[T], ...]:
+        width = self.scrollable_size.width
+        if self._placed[0] != width:
+            self._placed = (width, place(self.columns, width - GUTTER - 1))
+        return self._placed[1]
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -329,7 +335,7 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
         return strip
 
     def _draw(self, y: int) -> Strip:
-        width = self.size.width
+        width = self.scrollable_size.width
         if y < HEADER:
             return self._draw_header(width)
         index = y - HEADER + round(self.scroll_offset.y)

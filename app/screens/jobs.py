@@ -16,6 +16,7 @@ from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_fil
 from agentic_rl_tui.app.present.times import short_duration
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
 from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.screens.jobs_peek import JobPeek
 from agentic_rl_tui.app.surfaces import Outage
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.widgets.bars import Chip, Heading
@@ -71,6 +72,7 @@ class JobsScreen(PlaceScreen):
         table: Table[JobRow] = Table(JOB_COLUMNS, lambda row: row.job_id, id="jobs-table")
         yield table
         yield Empty(id="jobs-empty")
+        yield JobPeek(id="jobs-peek")
 
     @property
     def table(self) -> Table[JobRow]:
@@ -167,7 +169,15 @@ class JobsScreen(PlaceScreen):
         self.table.items = tuple(job_row(job, now=now, zone=zone) for job in self._jobs.values())
         self._show_heading()
         self._show_empty()
+        self._show_peek()
         self.refresh_hints()
+
+    def _show_peek(self) -> None:
+        row = self.table.current
+        peek = self.query_one(JobPeek)
+        peek.set_class(row is None, "-empty")
+        if row is not None:
+            peek.show(row)
 
     def _show_heading(self) -> None:
         heading = self.query_one(Heading)
@@ -219,6 +229,7 @@ class JobsScreen(PlaceScreen):
     @on(Table.Highlighted)
     def _moved(self) -> None:
         self.refresh_hints()
+        self._show_peek()
         if self.table.cursor >= len(self.table.items) - PAGE_SIZE // 4 and len(self._jobs) < self._total:
             self.load(self._pages_read + 1)
 
@@ -276,12 +287,12 @@ class JobsScreen(PlaceScreen):
 
     @on(Table.Opened)
     def _open(self, event: Table.Opened) -> None:
-        self.arl.open_job(event.key)
+        self.arl.open_job(event.key, job=self._jobs.get(event.key))
 
     def action_logs(self) -> None:
         row = self.table.current
         if row is not None and self.may("jobs.logs"):
-            self.arl.open_job(row.job_id, tab="logs")
+            self.arl.open_job(row.job_id, job=self._jobs.get(row.job_id), tab="logs")
 
     def action_copy(self) -> None:
         if self.may("jobs.copy"):

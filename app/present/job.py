@@ -1,0 +1,193 @@
+"""One job as the overview tells it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+from agentic_rl_tui.app.present.states import job_look
+from agentic_rl_tui.app.present.times import date_time, parse_time, short_duration
+from agentic_rl_tui.core.models.redact import redact
+from agentic_rl_tui.core.models.status import JobStatus, is_terminal
+from agentic_rl_tui.core.models.text import plain
+from agentic_rl_tui.widgets.cells import Span
+from agentic_rl_tui.widgets.panels import Fact, Section
+from agentic_rl_tui.widgets.spark import bar
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import Job
+
+BAR_WIDTH = 24
+_FIRST = ("n_epochs", "batch_size", "n_rollouts", "learning_rate", "eval_steps", "kl_coef", "temperature")
+
+
+def clean(value: object) -> str:
+    return redact(plain(str(value), keep_newlines=False))
+
+
+def timeline(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
+    """The way of a job from its creation to its end, on one line."""
+    created = parse_time(job.create_time, zone)
+    ended = parse_time(job.end_time, zone)
+    look = job_look(job.status)
+    line: list[Span] = [("✔ ", "$succeeded"), ("created", "$ink")]
+    if created is not None:
+        line.append((f" {date_time(created, zone)}", "$muted"))
+    since = "" if created is None else short_duration((ended or now) - created)
+    line += [("  ──  ", "$line"), (f"{look.glyph} ", look.style), (look.word, f"{look.style} bold")]
+    if is_terminal(job.status):
+        if ended is not None:
+            line.append((f" {date_time(ended, zone)}", "$muted"))
+        if since:
+            line.append((f"  after {since}", "$muted"))
+    else:
+        if since:
+            line.append((f" for {since}", "$muted"))
+        line += [("  ──  ", "$line"), ("○ end", "$faint")]
+    return tuple(line)
+
+
+def progress_line(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
+    """``28/64 ████▌ 44 % · about 5m40s left``; empty where nothing is known."""
+    progress = job.progress
+    if progress is None or not (progress.total_steps or progress.step):
+        return ()
+    total = progress.total_steps
+    line: list[Span] = [(str(progress.step), "$ink bold")]
+    if not total:
+        return (*line, (" steps", "$muted"))
+    share = progress.step / total
+    color = "$running" if not is_terminal(job.status) else job_look(job.status).style
+    filled = bar(share, BAR_WIDTH)
+    line += [(f"/{total}  ", "$muted"), (filled, f"{color} on $raised"), (f"  {share:.0%}", "$ink")]
+    created = parse_time(job.create_time, zone)
+    if not is_terminal(job.status) and created is not None and 0 < progress.step < total:
+        left = (now - created) / progress.step * (total - progress.step)
+        line.append((f"  about {short_duration(left)} left", "$muted"))
+    if progress.phase and not is_terminal(job.status):
+        line.append((f"  {clean(progress.phase)}", "$muted"))
+    return tuple(line)
+
+
+def made_of(job: "Job", report: Mapping[str, Any] | None) -> tuple[Section, ...]:
+    """What a job is made of: model, data, functions, hyper-parameters."""
+    kind = "OPD: learns from a teacher" if job.is_opd else "RL: learns from rewards"
+    facts = [
+        Fact("id", clean(job.job_id)),
+        Fact("kind", kind),
+        Fact("model", clean(job.model or job.base_model or "–")),
+    ]
+    if job.teacher_model:
+        facts.append(Fact("teacher", clean(job.teacher_model)))
+    if job.finetuned_output:
+        facts.append(Fact("output", clean(job.finetuned_output)))
+    facts += _files("training", job.training_file_ids)
+    facts += _files("validation", job.validation_file_ids)
+    sections = [Section("JOB", tuple(facts))]
+    functions = _functions(report)
+    if functions:
+        sections.append(Section("FUNCTIONS", functions))
+    settings = _settings(job.hyper_parameters)
+    if settings:
+        sections.append(Section("HYPER-PARAMETERS", settings))
+    return tuple(sections)
+
+
+def _files(label: str, files: Sequence[str | None]) -> list[Fact]:
+    known = [clean(item) for item in files if item]
+    return [Fact(label if not number else "", name) for number, name in enumerate(known)]
+
+
+def _functions(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
+    found: list[Fact] = []
+    for item in (report or {}).get("functions") or ():
+        value: list[Span] = [(clean(item.get("name", "?")), "$ink")]
+        if item.get("weight") is not None:
+            value.append((f"  weight {item['weight']:g}", "$muted"))
+        if item.get("calls"):
+            value.append((f"  {item['calls']:,} calls", "$muted"))
+        if item.get("p50_s") is not None:
+            value.append((f"  p50 {item['p50_s'] * 1000:.0f} ms", "$muted"))
+        failures = sum(dict(item.get("failures") or {}).values())
+        if failures:
+            value.append((f"  {failures} failed", "$failed"))
+        found.append(Fact(clean(item.get("kind", "function")).replace("_", " "), value))
+    return tuple(found)
+
+
+def _settings(values: Mapping[str, Any]) -> tuple[Fact, ...]:
+    ranked = sorted(values, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+    return tuple(Fact(clean(name), clean(values[name])) for name in ranked)
+
+
+def outcome(job: "Job", report: Mapping[str, Any] | None) -> tuple[Section, ...]:
+    """What came out so far: rewards, validation, what failed, checkpoints."""
+    facts: list[Fact] = []
+    rewards = job.progress.rewards if job.progress else ()
+    if rewards:
+        facts.append(Fact("reward", [(f"{rewards[-1]:.3f}", "$ink bold"), *_since(rewards)]))
+        facts.append(Fact("best step", f"{max(rewards):.3f}"))
+    if job.progress and job.progress.validation is not None:
+        facts.append(Fact("validation", [(f"{job.progress.validation:.3f}", "$succeeded bold")]))
+    if report:
+        share = report.get("zero_variance_share")
+        if share is not None:
+            style = "$warn" if share > 0.5 else "$ink"
+            facts.append(Fact("no spread", [(f"{share:.0%}", style), (" of the groups taught nothing", "$muted")]))
+        totals = report.get("totals") or {}
+        if totals.get("rollouts"):
+            facts.append(Fact("rollouts", _rollouts(totals)))
+    sections = [Section("RESULT", tuple(facts))] if facts else []
+    checkpoints = _checkpoints(report)
+    if checkpoints:
+        sections.append(Section("CHECKPOINTS", checkpoints))
+    return tuple(sections)
+
+
+def _since(rewards: Sequence[float]) -> list[Span]:
+    if len(rewards) < 4:
+        return []
+    change = rewards[-1] - rewards[0]
+    glyph, style = ("▲", "$succeeded") if change > 0.02 else ("▼", "$failed") if change < -0.02 else ("▬", "$muted")
+    return [("  ", ""), (f"{glyph} {change:+.3f}", style), (" since the start", "$muted")]
+
+
+def _rollouts(totals: Mapping[str, Any]) -> list[Span]:
+    line: list[Span] = [(f"{totals['rollouts']:,}", "$ink")]
+    for key, word in (("failed_rollouts", "failed"), ("failed_rewards", "without a reward")):
+        if totals.get(key):
+            line.append((f"  {totals[key]:,} {word}", "$failed"))
+    return line
+
+
+def _checkpoints(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
+    found = []
+    for item in (report or {}).get("checkpoints") or ():
+        if not item.get("is_kept", True):
+            continue
+        value: list[Span] = [(clean(item.get("name", "")), "$ink")]
+        score = item.get("validation") if item.get("validation") is not None else item.get("reward")
+        if score is not None:
+            value.append((f"  {score:.3f}", "$muted"))
+        if item.get("is_best"):
+            value.append(("  ★ best", "$succeeded"))
+        found.append(Fact(f"step {item.get('step', '?')}", value))
+    return tuple(found)
+
+
+_HEAD = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[,.]\d+)? - [A-Z]+ - ")
+
+
+def failure_lines(job: "Job", trouble: Sequence[tuple[int, str]]) -> tuple[tuple[Span, ...], ...]:
+    """Why a job failed: the service's words, then the log lines that matter. trouble: line numbers from 1, texts."""
+    if job.status != JobStatus.FAILED:
+        return ()
+    title: list[Span] = [("✗ ", "$failed"), ("Failed", "$failed bold")]
+    if job.code:
+        title.append((f"  {clean(job.code)}", "$muted"))
+    lines: list[tuple[Span, ...]] = [tuple(title)]
+    lines.append(((clean(job.message or "The service gave no reason."), "$ink"),))
+    if trouble:
+        lines.append((("", ""),))
+        lines += [((f"{number:>6}  ", "$faint"), (_HEAD.sub("", text), "$muted")) for number, text in trouble]
+    return tuple(lines)

@@ -1,0 +1,424 @@
+"""One job: overview, log, metrics, trajectories."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher
+
+from agentic_rl_tui.app.backend import LogChunk, LogNote
+from agentic_rl_tui.app.keymap import bindings
+from agentic_rl_tui.app.poll import Pulse, delay_s
+from agentic_rl_tui.app.present.job import clean
+from agentic_rl_tui.app.present.metrics import MetricBook
+from agentic_rl_tui.app.present.states import job_look
+from agentic_rl_tui.app.present.times import short_duration
+from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
+from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.screens.job_logs import JobLogs
+from agentic_rl_tui.app.screens.job_overview import JobOverview
+from agentic_rl_tui.app.surfaces import Outage
+from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.core.models.status import JobStatus, is_terminal
+from agentic_rl_tui.widgets import ansi
+from agentic_rl_tui.widgets.bars import Heading, Tab, TabBar
+from agentic_rl_tui.widgets.cells import Span
+from agentic_rl_tui.widgets.highlight import TROUBLE
+from agentic_rl_tui.widgets.lines import LineBuffer
+from agentic_rl_tui.widgets.logview import LogView
+from agentic_rl_tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import Job
+
+TABS = (
+    Tab("overview", "Overview"),
+    Tab("logs", "Logs"),
+    Tab("metrics", "Metrics"),
+    Tab("trajectories", "Trajectories"),
+)
+TROUBLE_LINES = 6
+SHOW_EVERY_S = 0.1
+
+
+class JobScreen(PlaceScreen):
+    """Follows one job. The log is read once, from its first line, and feeds the log, the metrics and the failure."""
+
+    place = "jobs"
+    BINDINGS = bindings("job")
+
+    tab: reactive[str] = reactive("overview", init=False)
+
+    @dataclass
+    class Loaded(Message):
+        job: "Job"
+        report: dict[str, Any] | None
+
+    @dataclass
+    class LoadFailed(Message):
+        error: ArlError
+
+    @dataclass
+    class LinesCame(Message):
+        chunk: LogChunk
+
+    @dataclass
+    class StreamSaid(Message):
+        note: LogNote
+
+    @dataclass
+    class StreamEnded(Message):
+        error: ArlError | None = None
+
+    @dataclass
+    class Acted(Message):
+        doing: str
+        error: ArlError | None = None
+        is_gone: bool = False
+
+    def __init__(self, job_id: str, *, job: "Job | None" = None, tab: str = "overview") -> None:
+        super().__init__()
+        self.job_id = job_id
+        self.job = job
+        self.buffer = LineBuffer()
+        self.book = MetricBook()
+        self.set_reactive(JobScreen.tab, tab)
+        self._report: dict[str, Any] | None = None
+        self._trouble: list[tuple[int, str]] = []
+        self._outage = Outage()
+        self._timer: Timer | None = None
+        self._show_timer: Timer | None = None
+        self._stream_note: tuple[Span, ...] = ()
+        self._is_stream_over = False
+
+    def body(self) -> ComposeResult:
+        yield Heading(id="job-heading")
+        yield TabBar(id="job-tabs")
+        with ContentSwitcher(id="job-panes", initial=None):
+            yield JobOverview(self.buffer)
+            yield JobLogs(self.buffer)
+
+    def on_mount(self) -> None:
+        self.query_one(TabBar).tabs = TABS
+        self.watch_tab()
+        self._show()
+        self.load()
+        self.follow()
+
+    # Loading
+
+    @work(exclusive=True, group="job.load", exit_on_error=False)
+    async def load(self) -> None:
+        backend = self.arl.backend
+        if backend is None:
+            return
+        try:
+            job = await backend.job(self.job_id)
+            report = await backend.report(self.job_id)
+        except ArlError as error:
+            self.post_message(self.LoadFailed(error))
+        else:
+            self.post_message(self.Loaded(job, report))
+
+    @on(Loaded)
+    def _loaded(self, event: Loaded) -> None:
+        self.job = event.job
+        self._report = event.report
+        self._outage.succeeded(self.arl.clock())
+        self._show()
+        self._plan()
+
+    @on(LoadFailed)
+    def _load_failed(self, event: LoadFailed) -> None:
+        if self._outage.failed():
+            self.arl.fail(event.error, f"read job {self.job_id}")
+        self._show()
+        self._plan(getattr(event.error, "retry_after_s", None))
+
+    def _plan(self, retry_after_s: float | None = None) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        is_over = self.job is not None and is_terminal(self.job.status) and not self._outage.failures
+        if not self.arl.options.is_polling or not self.is_current or is_over:
+            return
+        pulse = Pulse(
+            is_local=self.arl.settings.profile.is_local,
+            is_live=True,
+            is_focused=self.app.app_focus,
+            failures=self._outage.failures,
+            retry_after_s=retry_after_s,
+        )
+        self._timer = self.set_timer(delay_s(pulse), self.load)
+
+    def on_screen_resume(self) -> None:
+        if self.job is not None:
+            self.load()
+
+    def action_refresh(self) -> None:
+        self.load()
+        if self._is_stream_over:
+            self.follow()
+
+    @work(exclusive=True, group="job.follow", exit_on_error=False)
+    async def follow(self) -> None:
+        backend = self.arl.backend
+        if backend is None:
+            return
+        self._is_stream_over = False
+        try:
+            async for item in backend.follow(self.job_id, offset=len(self.buffer)):
+                if isinstance(item, LogChunk):
+                    self.post_message(self.LinesCame(item))
+                else:
+                    self.post_message(self.StreamSaid(item))
+                await asyncio.sleep(0)
+        except ArlError as error:
+            self.post_message(self.StreamEnded(error))
+        else:
+            self.post_message(self.StreamEnded())
+
+    @on(LinesCame)
+    def _lines_came(self, event: LinesCame) -> None:
+        chunk = event.chunk
+        # A repeat after a reconnect is skipped; the log has every line once.
+        known = len(self.buffer) - chunk.offset
+        lines = chunk.lines[known:] if known > 0 else chunk.lines
+        if not lines:
+            return
+        first = len(self.buffer) + 1
+        self.buffer.append(lines)
+        self.book.feed(lines)
+        for number, raw in enumerate(lines, first):
+            if TROUBLE.search(raw):
+                self._trouble.append((number, ansi.text_of(raw[:400])))
+        self._stream_note = ()
+        if self._show_timer is None:
+            self._show_timer = self.set_timer(SHOW_EVERY_S, self._show_lines)
+
+    def _show_lines(self) -> None:
+        self._show_timer = None
+        self.query_one(JobLogs).show_lines()
+        self.query_one(JobOverview).show_lines()
+        self._show_metrics()
+        if self._trouble and self.job is not None and self.job.status == JobStatus.FAILED:
+            self._show()
+
+    @on(StreamSaid)
+    def _stream_said(self, event: StreamSaid) -> None:
+        note = event.note
+        self._stream_note = ((f"⚠ {note.text}", "$warn"),) if note.is_trouble else ()
+        self._show_stream()
+
+    @on(StreamEnded)
+    def _stream_ended(self, event: StreamEnded) -> None:
+        self._is_stream_over = True
+        if event.error is not None:
+            self.arl.fail(event.error, f"follow the log of {self.job_id}")
+            self._stream_note = (("⚠ the stream broke off · ^r tries again", "$warn"),)
+        self._show_stream()
+        self.load()
+
+    def _show_stream(self) -> None:
+        self.query_one(JobLogs).set_note(self._stream_note, is_live=not self._is_stream_over)
+
+    # Showing
+
+    def _show(self) -> None:
+        heading = self.query_one("#job-heading", Heading)
+        job = self.job
+        if job is None:
+            heading.title = self.job_id
+            heading.facts = (("reading …", "$muted"),)
+            return
+        look = job_look(job.status)
+        heading.title = clean(job.job_name or job.job_id)
+        heading.facts = ((look.label, look.style), (f"  {clean(job.job_id)}", "$faint"))
+        heading.note = self._age_note()
+        self.query_one(JobOverview).show(
+            job,
+            self._report,
+            self._trouble[-TROUBLE_LINES:],
+            now=self.arl.clock(),
+            zone=self.arl.backend.zone if self.arl.backend is not None else self.arl.zone,
+        )
+        self.refresh_hints()
+
+    def _age_note(self) -> tuple[Span, ...]:
+        if not self._outage.failures:
+            return ()
+        good = self._outage.last_good_s
+        age = "never updated" if good is None else f"{short_duration(self.arl.clock() - good)} old"
+        return ((f"⚠ stale · {age}", "$warn"),)
+
+    def _show_metrics(self) -> None:
+        for pane in self.query("JobMetrics"):
+            if pane.display:
+                pane.show(self.book, is_live=not self._is_stream_over)  # type: ignore[attr-defined]
+
+    @on(JobLogs.StateChanged)
+    def _show_tabs(self) -> None:
+        self.query_one(TabBar).note = self.query_one(JobLogs).state() if self.tab == "logs" else ()
+
+    # Tabs
+
+    def watch_tab(self) -> None:
+        self.query_one(TabBar).active = self.tab
+        self._open_tab(self.tab)
+
+    @work(exclusive=True, group="job.tab", exit_on_error=False)
+    async def _open_tab(self, name: str) -> None:
+        switcher = self.query_one(ContentSwitcher)
+        if not switcher.query(f"#{name}"):
+            await switcher.mount(self._make(name))
+        switcher.current = name
+        pane = switcher.query_one(f"#{name}")
+        target = pane if pane.focusable else next((w for w in pane.query("*") if w.focusable), None)
+        if target is not None:
+            target.focus()
+        self._show_metrics()
+        self._show_tabs()
+        self.refresh_hints()
+
+    def _make(self, name: str) -> Widget:
+        if name == "metrics":
+            from agentic_rl_tui.app.screens.job_metrics import JobMetrics
+
+            return JobMetrics()
+        from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
+
+        return JobTrajectories(self.job_id)
+
+    @on(TabBar.Chosen)
+    def _tab_chosen(self, event: TabBar.Chosen) -> None:
+        self.tab = event.tab
+
+    def action_next_tab(self, step: int = 1) -> None:
+        names = [tab.name for tab in TABS]
+        self.tab = names[(names.index(self.tab) + step) % len(names)]
+
+    def action_logs(self) -> None:
+        self.tab = "logs"
+
+    # The log's prompts
+
+    @on(LogView.Asked)
+    def _asked(self, event: LogView.Asked) -> None:
+        if event.what == "line":
+            self.prompt.ask("line", "line", hint=f"1 to {event.view.line_count:,}")
+        else:
+            self.prompt.ask("search", "/", hint="text or regular expression; capitals make case count")
+
+    @on(Prompt.Given)
+    def _given(self, event: Prompt.Given) -> None:
+        view = self.query_one(JobLogs).view
+        if event.purpose == "search":
+            view.search(event.text)
+        elif event.text.strip().replace(",", "").isdigit():
+            view.go_to(int(event.text.strip().replace(",", "")) - 1)
+        else:
+            self.arl.refuse(f"{event.text!r} is no line number")
+        self._show_tabs()
+        self.refresh_hints()
+
+    @on(LogView.SearchEnded)
+    def _search_ended(self, event: LogView.SearchEnded) -> None:
+        if event.line is None:
+            what = "No error line" if event.pattern is TROUBLE else f"No line matches {event.pattern.pattern!r}"
+            self.arl.refuse(what)
+        elif event.went_round:
+            self.arl.say("Searched past the end, on from the other side")
+        self._show_tabs()
+
+    def undo_layers(self) -> Iterator[Layer]:
+        view = self.query_one(JobLogs).view
+        if self.tab == "logs" and (view.pattern is not None or view.match_line is not None):
+            yield Layer("clear search", self._clear_search)
+
+    def _clear_search(self) -> None:
+        self.query_one(JobLogs).view.search("")
+        self._show_tabs()
+
+    @property
+    def back_label(self) -> str:
+        return "back to jobs"
+
+    # Verbs
+
+    def why_not(self, action_id: str) -> str | None:
+        job = self.job
+        if action_id not in ("job.cancel", "job.delete"):
+            return None
+        if job is None:
+            return "The job is not read yet"
+        look = job_look(job.status)
+        if action_id == "job.cancel" and (is_terminal(job.status) or job.status == JobStatus.CANCELING):
+            return f"This job is {look.word}; there is nothing to cancel"
+        if action_id == "job.delete" and not is_terminal(job.status):
+            return f"This job is {look.word}; cancel it before you delete it"
+        return None
+
+    def action_copy(self) -> None:
+        self.arl.copy(self.job_id, "job id")
+
+    def action_cancel(self) -> None:
+        if self.may("job.cancel"):
+            self._ask("Cancel", "Its work so far is kept; it does not go on.", self._do_cancel)
+
+    def action_delete(self) -> None:
+        if self.may("job.delete"):
+            self._ask("Delete", "Its log and its results on the platform are lost.", self._do_delete)
+
+    def _ask(self, verb: str, meaning: str, act: "object") -> None:
+        job = self.job
+        if job is None:
+            return
+        look = job_look(job.status)
+        name = clean(job.job_name or job.job_id)
+        lines: tuple[tuple[Span, ...], ...] = (
+            ((f"{look.glyph} ", look.style), (name, "$ink"), (f"  {job.job_id}", "$faint")),
+            (("", ""),),
+            ((meaning, "$muted"),),
+        )
+        self.app.push_screen(
+            Confirm(f"{verb} {name}?", lines, yes=verb, no="Keep"),
+            lambda is_sure: act() if is_sure else None,  # type: ignore[operator]
+        )
+
+    @work(group="job.act", exit_on_error=False)
+    async def _do_cancel(self) -> None:
+        backend = self.arl.backend
+        if backend is not None:
+            try:
+                await backend.cancel(self.job_id)
+            except ArlError as error:
+                self.post_message(self.Acted(f"cancel {self.job_id}", error))
+            else:
+                self.post_message(self.Acted("cancel"))
+
+    @work(group="job.act", exit_on_error=False)
+    async def _do_delete(self) -> None:
+        backend = self.arl.backend
+        if backend is not None:
+            try:
+                await backend.delete(self.job_id)
+            except ArlError as error:
+                self.post_message(self.Acted(f"delete {self.job_id}", error))
+            else:
+                self.post_message(self.Acted("delete", is_gone=True))
+
+    @on(Acted)
+    def _acted(self, event: Acted) -> None:
+        if event.error is not None:
+            self.arl.fail(event.error, event.doing)
+        if event.is_gone:
+            self.leave_screen()
+        else:
+            self.load()

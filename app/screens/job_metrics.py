@@ -1,0 +1,39 @@
+"""The numbers of a job as charts, read from its log."""
+
+from textual.app import ComposeResult
+from textual.containers import Grid, VerticalScroll
+
+from agentic_rl_tui.app.present.metrics import MetricBook, charts
+from agentic_rl_tui.widgets.chart import Chart, Line
+from agentic_rl_tui.widgets.panels import Empty
+
+
+class JobMetrics(VerticalScroll, can_focus=True):
+    """In: `show` with the book of numbers. Charts are made as their numbers turn up and kept in place."""
+
+    def __init__(self) -> None:
+        super().__init__(id="metrics")
+        self._charts: dict[str, Chart] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Empty(id="metrics-empty")
+        yield Grid(id="metrics-grid")
+
+    def show(self, book: MetricBook, *, is_live: bool) -> None:
+        facts = charts(book)
+        empty = self.query_one("#metrics-empty", Empty)
+        empty.display = not facts
+        empty.title = "No numbers yet" if is_live else "This log holds no numbers"
+        empty.body = ((("They are read from the log as steps finish.", "$muted"),),)
+        grid = self.query_one("#metrics-grid", Grid)
+        grid.display = bool(facts)
+        for item in facts:
+            chart = self._charts.get(item.title)
+            if chart is None:
+                chart = self._charts[item.title] = Chart()
+                chart.heading = item.title
+                grid.mount(chart)
+            chart.low, chart.high = item.low, item.high
+            chart.lines = tuple(
+                Line(curve.label, curve.token, tuple(curve.steps), tuple(curve.values)) for curve in item.curves
+            )

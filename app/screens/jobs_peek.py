@@ -1,0 +1,51 @@
+"""What the job under the cursor is about, below the table where there is room."""
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+
+from agentic_rl_tui.app.present.jobs import JobRow
+from agentic_rl_tui.widgets.area import AreaChart
+from agentic_rl_tui.widgets.bars import Heading
+from agentic_rl_tui.widgets.cells import Span
+from agentic_rl_tui.widgets.panels import Fact, Facts, Note, Section
+
+
+class JobPeek(Vertical):
+    """In: `show`. Never takes the focus."""
+
+    def compose(self) -> ComposeResult:
+        yield Heading(id="jobs-peek-title")
+        with Horizontal(id="jobs-peek-columns"):
+            yield AreaChart(id="jobs-peek-curve")
+            yield Note(id="jobs-peek-reason")
+            yield Facts(id="jobs-peek-facts")
+
+    def show(self, row: JobRow) -> None:
+        title = self.query_one(Heading)
+        title.title = row.name
+        title.facts = ((row.look.label, row.look.style),)
+        curve = self.query_one(AreaChart)
+        reason = self.query_one(Note)
+        curve.values = row.rewards
+        curve.color = "$fill" if row.is_active else "$faint"
+        curve.share = row.step / row.total_steps if row.step and row.total_steps else 1.0
+        curve.display = len(row.rewards) > 1 and not row.reason
+        reason.display = not curve.display
+        reason.lines = (((row.reason, "$ink"),),) if row.reason else ((("No reward yet", "$faint"),),)
+        self.query_one(Facts).sections = (Section("", tuple(_facts(row))),)
+
+
+def _facts(row: JobRow) -> list[Fact]:
+    steps: list[Span] = [(f"{row.step or 0}", "$ink"), (f" of {row.total_steps}", "$muted")]
+    facts = [
+        Fact("id", row.job_id),
+        Fact("model", row.model or "–"),
+        Fact("kind", row.kind),
+        Fact("steps", steps if row.total_steps else "–"),
+        Fact("age", row.age),
+    ]
+    if row.rewards:
+        facts.append(Fact("reward", [(f"{row.rewards[-1]:.3f}", "$ink bold")]))
+        facts.append(Fact("first", f"{row.rewards[0]:.3f}"))
+        facts.append(Fact("best", f"{max(row.rewards):.3f}"))
+    return facts

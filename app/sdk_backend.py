@@ -1,0 +1,83 @@
+"""The backend that speaks through the SDK. Importing this imports the SDK: do it off the first frame."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from pathlib import Path
+from typing import Any
+
+from agentic_rl_tui.app.backend import HealthFacts, LogChunk, LogNote, StepNews
+from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
+from agentic_rl_tui.core.sdk import AgenticRL, events
+from agentic_rl_tui.core.settings import Settings
+
+_SERVICE_ZONE = timezone(timedelta(hours=8))
+
+
+class SdkBackend:
+    """One client for the whole life of the app; submissions get a client of their own, bound to their file."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._client = AgenticRL(settings=settings)
+        local = datetime.now(UTC).astimezone().tzinfo or UTC
+        self.zone: tzinfo = local if settings.profile.is_local else _SERVICE_ZONE
+
+    async def health(self) -> HealthFacts:
+        health = await self._client.health()
+        return HealthFacts(health.state, health.detail)
+
+    async def jobs(self, page_no: int, page_size: int) -> JobPage:
+        return await self._client.list(page_no=page_no, page_size=page_size)
+
+    async def job(self, job_id: str) -> Job:
+        return await self._client.get(job_id)
+
+    async def follow(self, job_id: str, offset: int = 0) -> AsyncIterator[LogChunk | LogNote]:
+        async for item in self._client.follow(job_id, offset=offset):
+            if isinstance(item, LogPage):
+                yield LogChunk(item.offset, item.lines, item.total)
+            else:
+                yield LogNote(item.text, is_trouble=item.kind == "reconnecting")
+
+    async def cancel(self, job_id: str) -> None:
+        await self._client.cancel(job_id)
+
+    async def delete(self, job_id: str) -> None:
+        await self._client.delete(job_id)
+
+    async def submit(self, job_file: Path, on_news: Callable[[StepNews], None]) -> Job:
+        async with AgenticRL(settings=self._settings) as client:
+            return await client.init(job_file).run(on_event=lambda event: _tell(event, on_news))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _tell(event: events.Event, on_news: Callable[[StepNews], None]) -> None:
+    match event:
+        case events.StepStarted():
+            on_news(StepNews(event.step, event.label, "started"))
+        case events.StepProgress():
+            total = None if event.total is None else int(event.total)
+            on_news(StepNews(event.step, "", "progress", int(event.done), total, event.unit, event.note))
+        case events.StepFinished():
+            on_news(
+                StepNews(
+                    event.step,
+                    event.label,
+                    "finished",
+                    detail=event.detail,
+                    seconds=event.seconds,
+                    is_reused=event.reused,
+                )
+            )
+        case events.StepFailed():
+            on_news(StepNews(event.step, event.label, "failed", detail=event.error.message))
+        case events.JobSubmitted():
+            on_news(StepNews("job", "job created", "finished", detail=event.job.job_id, is_reused=event.adopted))
+        case events.Note():
+            on_news(StepNews("note", event.text, "note"))
+
+
+def _object(value: Any) -> dict[str, Any] | None:
+    return value if isinstance(value, dict) else None

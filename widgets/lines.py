@@ -1,0 +1,176 @@
+"""Where a log view reads its lines: from memory, or from a file of any size."""
+
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+Stop = Callable[[], bool]
+
+
+class LineSource(Protocol):
+    """Lines by number, from 0. `find` may run in a thread while lines are added."""
+
+    def __len__(self) -> int: ...
+
+    def lines(self, start: int, stop: int) -> Sequence[str]: ...
+
+    def find(self, pattern: re.Pattern[str], start: int, *, backwards: bool, stop: Stop) -> int | None:
+        """The nearest line from `start` on that matches, without going around; None where there is none."""
+        ...
+
+
+class LineBuffer:
+    """Lines held in memory, added at the end."""
+
+    def __init__(self, lines: Iterable[str] = ()) -> None:
+        self._lines = list(lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def append(self, lines: Iterable[str]) -> None:
+        self._lines += lines
+
+    def lines(self, start: int, stop: int) -> Sequence[str]:
+        return self._lines[start:stop]
+
+    def find(self, pattern: re.Pattern[str], start: int, *, backwards: bool, stop: Stop) -> int | None:
+        order = range(min(start, len(self._lines) - 1), -1, -1) if backwards else range(max(0, start), len(self._lines))
+        for turn, index in enumerate(order):
+            if not turn % 1024 and stop():
+                return None
+            if pattern.search(self._lines[index]):
+                return index
+        return None
+
+
+BLOCK = 1 << 20
+
+
+class FileLines:
+    """Lines of a file, read where they are needed.
+
+    Only the number of line breaks before each megabyte is kept, so the memory does not grow with the lines; `index`
+    counts them and may be called again when the file has grown. Longer lines than `longest` bytes are cut.
+    """
+
+    def __init__(self, path: Path, *, longest: int = 1 << 20) -> None:
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._longest = longest
+        self._breaks = [0]
+        self._size = 0
+        self._tail_open = False
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __len__(self) -> int:
+        return self._breaks[-1] + self._tail_open
+
+    def index(self, stop: Stop = lambda: False) -> None:
+        """Count the lines of what the file holds now, from where the last count ended."""
+        size = os.fstat(self._file).st_size
+        if size < self._size:
+            self._breaks, self._size = [0], 0
+        # A block that was not full is counted anew.
+        full = self._size // BLOCK
+        breaks = self._breaks[: full + 1]
+        buffer = bytearray(BLOCK)
+        view = memoryview(buffer)
+        for offset in range(full * BLOCK, size, BLOCK):
+            count = os.preadv(self._file, [view[: min(BLOCK, size - offset)]], offset)
+            breaks.append(breaks[-1] + buffer.count(b"\n", 0, count))
+            if stop():
+                return
+        tail = os.pread(self._file, 1, size - 1) if size else b"\n"
+        self._breaks, self._size, self._tail_open = breaks, size, tail != b"\n"
+
+    def lines(self, start: int, stop: int) -> Sequence[str]:
+        stop = min(stop, len(self))
+        if start >= stop:
+            return []
+        offset = self._offset(start)
+        out: list[str] = []
+        pending = b""
+        skipping = False
+        while len(out) < stop - start and offset < self._size:
+            piece = os.pread(self._file, min(BLOCK >> 4, self._size - offset), offset)
+            if not piece:
+                break
+            offset += len(piece)
+            *whole, rest = piece.split(b"\n")
+            for part in whole:
+                out.append(self._text(pending if skipping else pending + part))
+                pending, skipping = b"", False
+                if len(out) == stop - start:
+                    return out
+            if not skipping:
+                pending += rest
+                skipping = len(pending) > self._longest
+        if len(out) < stop - start:
+            out.append(self._text(pending))
+        return out
+
+    def _text(self, raw: bytes) -> str:
+        return raw[: self._longest].decode("utf-8", "replace").removesuffix("\r")
+
+    def _offset(self, line: int) -> int:
+        """Where a line starts: the block that holds the break before it, then a scan inside that block."""
+        if line == 0:
+            return 0
+        block = bisect_left(self._breaks, line) - 1
+        left = line - self._breaks[block]
+        data = os.pread(self._file, BLOCK, block * BLOCK)
+        at = -1
+        for _ in range(left):
+            at = data.find(b"\n", at + 1)
+        return block * BLOCK + at + 1
+
+    def _line_at(self, offset: int) -> int:
+        block = offset // BLOCK
+        return self._breaks[block] + os.pread(self._file, offset - block * BLOCK, block * BLOCK).count(b"\n")
+
+    def find(self, pattern: re.Pattern[str], start: int, *, backwards: bool, stop: Stop) -> int | None:
+        raw = re.compile(pattern.pattern.encode(), pattern.flags & re.IGNORECASE)
+        if start < 0 or start >= len(self):
+            return None
+        literal = pattern.pattern.encode() if re.escape(pattern.pattern) == pattern.pattern else None
+        if literal is not None and pattern.flags & re.IGNORECASE and literal.lower() != literal.upper():
+            literal = None
+        return self._before(raw, start, stop) if backwards else self._after(raw, literal, start, stop)
+
+    def _after(self, raw: re.Pattern[bytes], literal: bytes | None, start: int, stop: Stop) -> int | None:
+        offset = self._offset(start)
+        while offset < self._size and not stop():
+            data = os.pread(self._file, 4 * BLOCK, offset)
+            end = len(data) if offset + len(data) >= self._size else data.rfind(b"\n") + 1
+            # A line longer than the block is searched in pieces: better than not at all.
+            end = end or len(data)
+            found = data.find(literal, 0, end) if literal is not None else _position(raw.search(data, 0, end))
+            if found >= 0:
+                return self._line_at(offset + found)
+            offset += end
+        return None
+
+    def _before(self, raw: re.Pattern[bytes], start: int, stop: Stop) -> int | None:
+        end = self._offset(start + 1) if start + 1 < len(self) else self._size
+        while end > 0 and not stop():
+            begin = max(0, end - 4 * BLOCK)
+            data = os.pread(self._file, end - begin, begin)
+            first = 0 if begin == 0 else data.find(b"\n") + 1
+            last = -1
+            for match in raw.finditer(data, first):
+                last = match.start()
+            if last >= 0:
+                return self._line_at(begin + last)
+            end = begin + first if first else begin
+        return None
+
+
+def _position(match: re.Match[bytes] | None) -> int:
+    return -1 if match is None else match.start()

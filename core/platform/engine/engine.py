@@ -1,8 +1,8 @@
 """The whole life of a job, from its plan to its final state."""
 
 import asyncio
-import contextlib
 import logging
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from agentic_rl_tui.core.platform.engine.options import EngineOptions
 from agentic_rl_tui.core.platform.engine.plan import Plan, make_plan
 from agentic_rl_tui.core.platform.engine.policy import Policy
 from agentic_rl_tui.core.platform.engine.practice import PracticePolicy
-from agentic_rl_tui.core.platform.engine.report import ReportBook
+from agentic_rl_tui.core.platform.engine.report import ReportBook, write_from_disk
 from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryWriter
 from agentic_rl_tui.core.platform.ports import DataFiles, FunctionOpener, JobLog, JobRecord, JobStore
 
@@ -76,22 +76,34 @@ class Engine:
         wish = asyncio.create_task(cancel.wait())
         try:
             await asyncio.wait({work, wish}, return_when=asyncio.FIRST_COMPLETED)
+            end = _end_of(work) if work.done() else _End(JobStatus.CANCELED, None, "canceled by its user")
         except asyncio.CancelledError:
-            await _stop(work)
-            await life.finish(_End(JobStatus.FAILED, "PlatformStopped", PLATFORM_STOPPED))
+            await _whole(_finish(work, life, _End(JobStatus.FAILED, "PlatformStopped", PLATFORM_STOPPED)))
             raise
         finally:
             wish.cancel()
-        if work.done():
-            await life.finish(_end_of(work))
-        else:
-            await _stop(work)
-            await life.finish(_End(JobStatus.CANCELED, None, "canceled by its user"))
+        await _whole(_finish(work, life, end))
 
 
-async def _stop(work: "asyncio.Task[None]") -> None:
+async def _finish(work: "asyncio.Task[None]", life: "_Life", end: _End | None) -> None:
+    """Stop the work of a job and put everything away; what does not stop in time stops behind our back."""
     work.cancel()
     await asyncio.wait({work}, timeout=_STOP_LIMIT_S)
+    await life.finish(end)
+
+
+async def _whole(ending: Coroutine[Any, Any, None]) -> None:
+    """Await to the end even when cancelled, then let the cancellation through: no job may stay without an end."""
+    task = asyncio.ensure_future(ending)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 def _end_of(work: "asyncio.Task[None]") -> _End | None:
@@ -299,12 +311,17 @@ class _Life:
 
 
 async def mark_interrupted(engine: Engine, job: JobRecord) -> None:
-    """Give a job that a killed platform left behind its true state."""
+    """Give a job that a killed platform left behind its true state, and a report of what it got done."""
     log = JobLogWriter(engine.log, job.job_id, engine.options.now)
     was_canceling = job.status is JobStatus.CANCELING
     status = JobStatus.CANCELED if was_canceling else JobStatus.FAILED
     reason = "canceled; the platform was stopped before it had finished" if was_canceling else PLATFORM_STOPPED
-    with contextlib.suppress(OSError):
+    folder = engine.artefacts / job.job_id
+    facts = {"job_id": job.job_id, "job_name": job.name, "model": job.request.model}
+    try:
+        await asyncio.to_thread(write_from_disk, folder, status=status.value, reason=reason, facts=facts)
         await log.error(f"job ended: {reason}")
         await log.end()
+    except OSError as error:
+        logger.error("the end of job %s could not be written: %s", job.job_id, error)
     await engine.jobs.move(job.job_id, status, code=None if was_canceling else "PlatformStopped", message=reason)

@@ -141,11 +141,21 @@ def _sorted(opened: Sequence[Function], *, has_rollout: bool) -> JobFunctions:
     if wrong is not None:
         raise ConfigError(f"{wrong.title} stands among the rewards", advice="Only reward functions belong there.")
     check_weights({item.name: item.weight for item in rewards})
+    _tell_apart(opened)
     return JobFunctions(
         rollout,
         tuple(item for item in rewards if item.kind is FunctionKind.REWARD),
         tuple(item for item in rewards if item.kind is FunctionKind.GROUP_REWARD),
     )
+
+
+def _tell_apart(functions: Sequence[Function]) -> None:
+    """Give functions of the same name a number, since metrics and reports go by name."""
+    seen: dict[str, int] = {}
+    for function in functions:
+        seen[function.name] = seen.get(function.name, 0) + 1
+        if seen[function.name] > 1:
+            function.name = f"{function.name}-{seen[function.name]}"
 
 
 async def _close_opened(tasks: "Sequence[asyncio.Task[Function]]") -> None:

@@ -54,6 +54,10 @@ class Gateway:
         self._sessions[session.key] = session
         return session
 
+    def find(self, key: str) -> Session | None:
+        """The open session that `key` belongs to."""
+        return self._sessions.get(key)
+
     def close(self, session: Session) -> None:
         session.is_open = False
         self._sessions.pop(session.key, None)
@@ -105,7 +109,7 @@ class Gateway:
 
     def _session(self, request: Request) -> Session | None:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        return self._sessions.get(key.strip()) if scheme.lower() == "bearer" else None
+        return self.find(key.strip()) if scheme.lower() == "bearer" else None
 
 
 async def _each(events: Any) -> Any:

@@ -37,8 +37,8 @@ class LearnSettings:
 
     step: float
     kl_coef: float = 0.0
-    clip_low: float = 0.5
-    clip_high: float = 0.5
+    clip_low: float = 0.8
+    clip_high: float = 0.8
     mini_batch: int = 8
     distill_coef: float = 0.0
 

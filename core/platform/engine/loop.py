@@ -24,8 +24,9 @@ from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryWriter
 from agentic_rl_tui.core.platform.ports import JobStore
 
 _SHOWN_REWARDS = 64
-_CLIP_HIGH = {"dapo": 0.7}
-_CLIP = 0.5
+# A choice is one decision, not hundreds of tokens, so the usual range of 0.2 would leave it almost no room.
+_CLIP_HIGH = {"dapo": 1.2}
+_CLIP = 0.8
 
 
 class JobFault(Exception):
@@ -86,9 +87,12 @@ class TrainingLoop:
         batches = data.batches(len(plan.rows), plan.batch_size, plan.hyper.n_epochs, order)
         for step, indices in enumerate(batches, 1):
             await self._step(step, indices)
-            if step % plan.hyper.eval_steps == 0 or step == plan.total_steps:
+            if self._evaluates(step):
                 await self._evaluate(step)
             await self._save(step)
+
+    def _evaluates(self, step: int) -> bool:
+        return step % self._plan.hyper.eval_steps == 0 or step == self._plan.total_steps
 
     async def _step(self, step: int, indices: Sequence[int]) -> None:
         await self._tell(phase="training")
@@ -99,7 +103,7 @@ class TrainingLoop:
         for group in groups:
             self._widen(group)
         values: dict[str, Any] = {"step": step, "epoch": step * self._plan.batch_size / len(self._plan.rows)}
-        values |= metrics.step_metrics(groups, self._seen)
+        values |= await asyncio.to_thread(metrics.step_metrics, groups, self._seen)
         values |= await self._learn(step, groups)
         done = self._options.timer()
         values |= {
@@ -111,6 +115,8 @@ class TrainingLoop:
         for text in self._failures.take():
             await self._log.warning(f"step {step}: {text}")
         await self._log.metrics(values)
+        if self._learner is not None and self._evaluates(step):
+            await self._log.info(f"step {step}: the practice policy chose {metrics.choices(groups)}")
         await asyncio.to_thread(self._book.add_step, step, groups, values)
         await self._tell(step=step, reward=values.get("critic/rewards/mean"))
         self._check(step, values, common)

@@ -1,8 +1,12 @@
 """Settings of the engine that no job file holds."""
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from agentic_rl_tui.core.models.errors import ConfigError
+from agentic_rl_tui.core.settings import Settings, normalise_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +39,38 @@ class EngineOptions:
     bad_steps: int = 3
     validation_temperature: float = 1.0
     heartbeat_s: float = 30.0
+
+
+def endpoint_from_settings(settings: Settings) -> EndpointOptions | None:
+    """What ``[local] policy = "endpoint"`` and ``[local.endpoint]`` say; None for the practice policy.
+
+    Keys: base_url, model, api_key or api_key_env (a variable's name), timeout_s, attempts, max_connections.
+    Raises ConfigError.
+    """
+    policy = settings.get("local.policy", "practice")
+    if policy == "practice":
+        return None
+    if policy != "endpoint":
+        raise ConfigError(f"local.policy is {policy!r}", advice="Use practice or endpoint.")
+    values = {name: settings.get(f"local.endpoint.{name}") for name in ("base_url", "model", "api_key", "api_key_env")}
+    if not values["base_url"] or not values["model"]:
+        raise ConfigError(
+            "the endpoint policy needs local.endpoint.base_url and local.endpoint.model",
+            advice="Set both in agentic-rl.toml, or use policy practice.",
+        )
+    key = values["api_key"] or (os.environ.get(str(values["api_key_env"])) if values["api_key_env"] else None)
+    return EndpointOptions(
+        base_url=normalise_url(str(values["base_url"])),
+        model=str(values["model"]),
+        api_key=str(key) if key else None,
+        timeout_s=_positive(settings, "timeout_s", 120.0),
+        attempts=int(_positive(settings, "attempts", 3)),
+        max_connections=int(_positive(settings, "max_connections", 64)),
+    )
+
+
+def _positive(settings: Settings, name: str, default: float) -> float:
+    value = settings.get(f"local.endpoint.{name}", default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise ConfigError(f"local.endpoint.{name} is {value!r}", advice="Use a number above 0.")
+    return float(value)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from agentic_rl_tui.core.models.redact import redact
-from agentic_rl_tui.core.platform.engine.checkpoints import Checkpoint, write_json
+from agentic_rl_tui.core.platform.engine.checkpoints import Checkpoint, read_table, write_json
 from agentic_rl_tui.core.platform.engine.functions import Function
 from agentic_rl_tui.core.platform.engine.groups import Group
 
@@ -28,7 +28,26 @@ class ReportBook:
         self._zero_variance = 0
         self._totals = {"rollouts": 0, "failed_rollouts": 0, "failed_rewards": 0, "zero_by_exception": 0}
 
+    @classmethod
+    def from_disk(cls, folder: Path) -> "ReportBook":
+        """What the steps that were written down tell; the slowest samples are not among it."""
+        book = cls(folder)
+        for values in read_steps(folder):
+            book._count(values["step"], values)
+        return book
+
     def add_step(self, step: int, groups: Sequence[Group], metrics: Mapping[str, Any]) -> None:
+        self._count(step, metrics)
+        for group in groups:
+            for outcome in group.outcomes:
+                seconds = outcome.rollout_s + outcome.reward_s
+                heapq.heappush(self._slowest, (seconds, step, outcome.sample, outcome.rollout))
+                if len(self._slowest) > _SLOWEST:
+                    heapq.heappop(self._slowest)
+        with (self._folder / STEPS).open("ab") as file:
+            file.write(orjson.dumps({"step": step, **metrics}, default=str) + b"\n")
+
+    def _count(self, step: int, metrics: Mapping[str, Any]) -> None:
         self.rewards.append(
             {
                 "step": step,
@@ -40,19 +59,11 @@ class ReportBook:
                 "failed_rewards": metrics["trajectory/failed_rewards"],
             }
         )
-        self._groups += len(groups)
+        self._groups += metrics["trajectory/groups"]
         self._zero_variance += metrics["trajectory/zero_variance_groups"]
         self._totals["rollouts"] += metrics["trajectory/total"]
         for key in ("failed_rollouts", "failed_rewards", "zero_by_exception"):
             self._totals[key] += metrics[f"trajectory/{key}"]
-        for group in groups:
-            for outcome in group.outcomes:
-                seconds = outcome.rollout_s + outcome.reward_s
-                heapq.heappush(self._slowest, (seconds, step, outcome.sample, outcome.rollout))
-                if len(self._slowest) > _SLOWEST:
-                    heapq.heappop(self._slowest)
-        with (self._folder / STEPS).open("ab") as file:
-            file.write(orjson.dumps({"step": step, **metrics}, default=str) + b"\n")
 
     def add_validation(self, step: int, metrics: Mapping[str, Any]) -> None:
         self.validations.append({"step": step, "mean": metrics.get("validation/data/reward/mean@1")})
@@ -108,6 +119,14 @@ class ReportBook:
         }
         write_json(self._folder / REPORT, report)
         return report
+
+
+def write_from_disk(folder: Path, *, status: str, reason: str, facts: Mapping[str, Any]) -> None:
+    """The report of a job whose platform was killed: what its finished steps and saved checkpoints tell."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    saved = [Checkpoint(**row) for row in read_table(folder)]
+    book = ReportBook.from_disk(folder)
+    book.write(status=status, reason=reason, facts=facts, functions=(), checkpoints=saved, failures={})
 
 
 def read_report(folder: Path) -> dict[str, Any] | None:

@@ -8,6 +8,8 @@ from agentic_rl_tui.core.platform.engine.engine import Engine, mark_interrupted
 from agentic_rl_tui.core.platform.engine.joblog import JobLogWriter
 from agentic_rl_tui.core.platform.ports import JobLog, JobRecord, JobStore
 
+_RETRY_S = 1.0
+
 logger = logging.getLogger(__name__)
 
 
@@ -80,7 +82,8 @@ class Scheduler:
             try:
                 await self._fill()
             except Exception:
-                logger.exception("the queue could not be read; trying again with the next job")
+                logger.exception("the queue could not be read; trying again in a second")
+                asyncio.get_running_loop().call_later(_RETRY_S, self.wake)
 
     async def _fill(self) -> None:
         for job in await self._jobs.jobs_in(JobStatus.QUEUING, JobStatus.PENDING):

@@ -1,5 +1,6 @@
 """A platform in memory: store, log, files and functions written in plain Python behind the engine's ports."""
 
+import ast
 import asyncio
 import dataclasses
 import hashlib
@@ -21,6 +22,8 @@ from agentic_rl_tui.core.models.job_request import DatasetEntry, FunctionEntry, 
 from agentic_rl_tui.core.models.jobs import JobProgress
 from agentic_rl_tui.core.models.status import TERMINAL, JobStatus, sources
 from agentic_rl_tui.core.platform.engine import Engine, EngineOptions, Gateway, Scheduler
+from agentic_rl_tui.core.platform.engine.policy import ModelRequest
+from agentic_rl_tui.core.platform.engine.session import message_of
 from agentic_rl_tui.core.platform.ports import JobRecord
 
 Body = Callable[[dict[str, Any]], Any | Awaitable[Any]]
@@ -243,6 +246,15 @@ class Bench:
             teacher_model=teacher,
         )
 
+    def metrics(self, record: JobRecord, key: str = "critic/rewards/mean") -> list[float]:
+        """The values of one metric over the log's dict lines."""
+        found = []
+        for line in self.lines(record):
+            if " - INFO - {" in line:
+                values = ast.literal_eval(line.split(" - INFO - ", 1)[1])
+                found += [values[key]] if key in values else []
+        return found
+
     def lines(self, record: JobRecord) -> list[str]:
         return self.log.lines.get(record.job_id, [])
 
@@ -252,13 +264,14 @@ class Bench:
     def log_hash(self, record: JobRecord) -> str:
         return hashlib.sha256(self.text(record).replace(record.job_id, "JOB").encode()).hexdigest()
 
-    def agent(self, *, tools: bool = False, turns: int = 3) -> Body:
+    def agent(self, *, tools: bool = False, turns: int = 3, http: bool = False) -> Body:
         """A rollout function as users write them: ask the model, run its tools, give the conversation back."""
+        ask = self.ask_over_http if http else self.ask
 
         async def rollout(payload: dict[str, Any]) -> dict[str, Any]:
             messages = list(payload["messages"])
             for _ in range(turns):
-                message = await self.ask(payload, messages, tools=[CALCULATOR] if tools else None)
+                message = await ask(payload, messages, tools=[CALCULATOR] if tools else None)
                 messages.append(message)
                 if not message.get("tool_calls"):
                     break
@@ -270,6 +283,15 @@ class Bench:
         return rollout
 
     async def ask(
+        self, payload: dict[str, Any], messages: list[dict[str, Any]], *, tools: list[Any] | None = None
+    ) -> dict[str, Any]:
+        """Ask the model without HTTP in between, for tests of many rollouts."""
+        session = self.gateway.find(payload["model_resource"]["api_key"])
+        assert session is not None
+        reply = await self.gateway.ask(session, ModelRequest(list(messages), tools or []))
+        return message_of(reply.completions[0])
+
+    async def ask_over_http(
         self, payload: dict[str, Any], messages: list[dict[str, Any]], *, tools: list[Any] | None = None, **more: Any
     ) -> dict[str, Any]:
         model = payload["model_resource"]
@@ -399,8 +421,8 @@ async def served(bench: Bench) -> AsyncIterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(bench.gateway.app, log_level="error", lifespan="off"))
     task = asyncio.create_task(server.serve(sockets=[listener]))
-    while not server.started:
-        await asyncio.sleep(0)
+    async with asyncio.timeout(10), httpx.AsyncClient() as probe:
+        await probe.get(f"http://127.0.0.1:{listener.getsockname()[1]}/v1/models")
     bench.gateway.base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     yield bench.gateway.model_url
     server.should_exit = True

@@ -1,4 +1,6 @@
-"""Compares the rollouts of one problem with each other: among the marked answers, fewer turns are better."""
+"""Compares the rollouts of one problem with each other: answers that more of them agree on score higher."""
+
+from collections import Counter
 
 from dashscope.finetune.reinforcement import (
     AbstractGroupRewardProcessor,
@@ -8,17 +10,13 @@ from dashscope.finetune.reinforcement import (
     Reward,
 )
 
-from functions.reward.answer import extract, final_text
+from functions.reward.answer import extract, final_text, number
 
 
-class EconomyReward(AbstractGroupRewardProcessor):
+class AgreementReward(AbstractGroupRewardProcessor):
     async def process(self, input: GroupRewardInput) -> GroupRewardOutput:
-        turns = []
-        for output in input.agent_outputs:
-            answered = extract(final_text(output.messages)) is not None
-            count = sum(message.get("role") == "assistant" for message in output.messages or [])
-            turns.append(count if answered else None)
-        counted = [count for count in turns if count is not None]
-        fewest = min(counted, default=0)
-        scores = [fewest / count if count else 0.0 for count in turns]
+        answers = [extract(final_text(output.messages)) for output in input.agent_outputs]
+        keys = [None if answer is None else number(answer) or answer.strip().casefold() for answer in answers]
+        votes = Counter(key for key in keys if key is not None)
+        scores = [votes[key] / len(keys) if key is not None else 0.0 for key in keys]
         return GroupRewardOutput(reward=GroupReward(rewards=[Reward(reward_score=score) for score in scores]))

@@ -1,6 +1,7 @@
 """Function instances: a registered function with its workers, started when needed and stopped when idle."""
 
 import asyncio
+import itertools
 import logging
 import os
 import shutil
@@ -96,6 +97,7 @@ class Instances:
         self._make_pool = make_pool or function_pool
         self._running: dict[str, _Running] = {}
         self._failures: dict[str, str] = {}
+        self._starts = itertools.count(1)
 
     def state(self, instance_id: str) -> InstanceState:
         running = self._running.get(instance_id)
@@ -163,15 +165,19 @@ class Instances:
         await asyncio.gather(*(self.stop(instance_id) for instance_id in list(self._running)))
 
     async def stop_idle(self) -> None:
-        """Stop, again and again, what nobody has called for a while; what is held ends with its holder."""
+        """Stop what nobody has called for a while; what is held ends with its holder."""
+        limit = time.monotonic() - self._idle_s
+        for instance_id, running in list(self._running.items()):
+            is_in_use = running.is_held or running.calls or not running.start.done()
+            if not is_in_use and running.used_at < limit:
+                self._logs.add(instance_id, "idle: workers stopped, the next call starts them again")
+                await self.stop(instance_id)
+
+    async def watch(self) -> None:
+        """Stop idle instances, for as long as the platform runs."""
         while True:
             await asyncio.sleep(self._idle_s / 4)
-            limit = time.monotonic() - self._idle_s
-            for instance_id, running in list(self._running.items()):
-                is_in_use = running.is_held or running.calls or not running.start.done()
-                if not is_in_use and running.used_at < limit:
-                    self._logs.add(instance_id, "idle: workers stopped, the next call starts them again")
-                    await self.stop(instance_id)
+            await self.stop_idle()
 
     def sweep(self) -> None:
         """Remove the working copies that a killed platform left."""
@@ -190,7 +196,8 @@ class Instances:
         instance_id = instance.instance_id
         runtime = Runtime.model_validate(instance.runtime)
         size, concurrency = workers(runtime)
-        home = self._home / instance_id
+        # A name of its own for each start: the copy of the one before may still be being removed.
+        home = self._home / f"{instance_id}.{next(self._starts)}"
         pool = self._make_pool(
             PoolRequest(
                 package_dir=home,
@@ -317,5 +324,4 @@ def function_pool(request: PoolRequest) -> Pool:
 
 def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)

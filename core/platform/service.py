@@ -102,7 +102,7 @@ class Platform:
         await asyncio.to_thread(self._sweep)
         await self.scheduler.recover()
         await self.scheduler.start()
-        self.tasks.start(self.instances.stop_idle())
+        self.tasks.start(self.instances.watch())
 
     def begin_stop(self) -> None:
         """End the answers that would go on for as long as a job does."""

@@ -3,16 +3,22 @@
 import socket
 import ssl
 from collections.abc import Iterator
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from agentic_rl_tui.core.models.errors import ArlError, BadResponse, InputError, TimedOut, Unreachable
 
 
-def from_httpx(error: Exception, request: httpx.Request, *, limit_s: float | None, connect_s: float) -> ArlError:
-    """Translate a transport failure. limit_s is the limit that was in force, for the message."""
+def from_httpx(
+    error: Exception, request: httpx.Request, *, limit_s: float | None, connect_s: float, proxy: str | None = None
+) -> ArlError:
+    """Translate a transport failure. limit_s is the limit that was in force; proxy is the one on the way, if any."""
     method, path = request.method, request.url.path
     place = _place(request.url)
+    if proxy is not None and isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
+        place = f"the proxy {proxy} (from HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)"
     match error:
         case httpx.ConnectTimeout():
             return TimedOut(
@@ -26,13 +32,11 @@ def from_httpx(error: Exception, request: httpx.Request, *, limit_s: float | Non
         case httpx.ReadTimeout() | httpx.WriteTimeout() | TimeoutError():
             return timed_out(method, path, place, limit_s)
         case httpx.ProxyError():
-            return _told(
-                Unreachable(
-                    f"the proxy refused the connection to {place}: {error}",
-                    advice="Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
-                    method=method,
-                    path=path,
-                )
+            return Unreachable(
+                f"the proxy refused the connection to {place}: {error}",
+                advice="Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
+                method=method,
+                path=path,
             )
         case httpx.ConnectError():
             return _no_connection(error, method, path, place)
@@ -66,10 +70,6 @@ def timed_out(method: str, path: str, place: str, limit_s: float | None) -> Time
 
 def _unknown(error: ArlError) -> ArlError:
     error.outcome_unknown = True
-    return error
-
-
-def _told(error: ArlError) -> ArlError:
     return error
 
 
@@ -117,6 +117,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         if isinstance(current, BaseExceptionGroup):
             queue += current.exceptions
         queue += [behind for behind in (current.__cause__, current.__context__) if behind is not None]
+
+
+def proxy_for(url: httpx.URL) -> str | None:
+    """Host and port of the proxy that the environment names for a URL, without its user and password."""
+    found = getproxies()
+    text = found.get(url.scheme) or found.get("all")
+    if not text or proxy_bypass(url.host):
+        return None
+    return urlsplit(text if "://" in text else f"http://{text}").netloc.rpartition("@")[2]
 
 
 def _place(url: httpx.URL) -> str:

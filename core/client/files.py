@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core.client.answers import Answer
-from agentic_rl_tui.core.client.multipart import CHUNK_BYTES, FileBody, Progress
+from agentic_rl_tui.core.client.multipart import CHUNK_BYTES, FormBody, Progress
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, UploadError
 from agentic_rl_tui.core.models.files import FailedUpload, FilePage, RemoteFile
@@ -143,12 +143,11 @@ class Files:
         self, file: Path, purpose: str | None, description: str | None, progress: Progress | None
     ) -> RemoteFile:
         fields = [("purpose", purpose), ("descriptions", description)]
-        body = FileBody(file, fields=[(key, text) for key, text in fields if text is not None], progress=progress)
+        body = FormBody(file, fields=[(key, text) for key, text in fields if text is not None], progress=progress)
         request = Request(
             "POST",
             "/files",
-            content=body.stream,
-            headers=body.headers,
+            body=body,
             idle_s=self._transport.seconds("upload_timeout_s", IDLE_S),
         )
         answer = await self._transport.call(request, idempotent=False)
@@ -223,7 +222,7 @@ def md5(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _uploaded(answer: Answer, body: FileBody) -> RemoteFile:
+def _uploaded(answer: Answer, body: FormBody) -> RemoteFile:
     """The one uploaded file of an answer. Raises UploadError for what the service lists under ``failed_uploads``."""
     data = answer.part("data", "output")
     facts: dict[str, Any] = {

@@ -12,7 +12,7 @@ import orjson
 from agentic_rl_tui.core.client import answers
 from agentic_rl_tui.core.client.answers import Answer
 from agentic_rl_tui.core.client.files import byte_limit
-from agentic_rl_tui.core.client.multipart import Progress, read_chunks
+from agentic_rl_tui.core.client.multipart import FileBody, Progress
 from agentic_rl_tui.core.client.retry import RetryPolicy
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
 from agentic_rl_tui.core.models.errors import (
@@ -77,8 +77,8 @@ class Functions:
         request = Request(
             "PUT",
             url,
-            content=lambda: read_chunks(package, size, progress=progress),
-            headers={"Content-Length": str(size), "Accept": "*/*"},
+            body=FileBody(package, progress=progress),
+            headers={"Accept": "*/*"},
             token="",
             idle_s=self._transport.seconds("upload_timeout_s", 600.0),
         )

@@ -102,7 +102,7 @@ class Jobs:
 
     async def cancel(self, job_id: str) -> None:
         """Ask for a stop. Raises Conflict when the job's state forbids it. Repeated where the answer was lost."""
-        request = Request("POST", f"{_path(job_id)}/cancel", content=lambda: b"")
+        request = Request("POST", f"{_path(job_id)}/cancel", content=b"")
         await self._transport.call(request, idempotent=True)
 
     async def delete(self, job_id: str) -> None:

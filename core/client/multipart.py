@@ -1,25 +1,56 @@
-"""A file as multipart/form-data, streamed from disk with its length known beforehand."""
+"""Large bodies streamed from disk, their length known beforehand: a file alone, or as multipart/form-data."""
 
-import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agentic_rl_tui.core.models.errors import InputError
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 19
 
 Progress = Callable[[int, int], None]
-"""Bytes handed to the network so far, bytes in all."""
+"""Bytes of the file handed to the network so far, bytes in all."""
 
 
 class FileBody:
-    """The body of one upload: the file's part first, then the plain fields, as the service's own client orders them.
+    """The bytes of one file. Every iteration reads it anew, so that a request can be sent again.
 
     The file must keep its size while it is sent; a change raises InputError in the middle, which breaks the request
     off rather than storing half a file.
     """
+
+    def __init__(self, path: Path, *, progress: Progress | None = None, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self.path = path
+        self.size = path.stat().st_size
+        self.progress = progress
+        self._chunk_bytes = chunk_bytes
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Content-Length": str(self.size)}
+
+    def __iter__(self) -> Iterator[bytes]:
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            sent = 0
+            while chunk := os.read(descriptor, self._chunk_bytes):
+                sent += len(chunk)
+                if sent > self.size:
+                    break
+                yield chunk
+                if self.progress is not None:
+                    self.progress(sent, self.size)
+        finally:
+            os.close(descriptor)
+        if sent != self.size:
+            raise InputError(
+                f"{self.path} changed while it was sent", advice="Send it again once nothing writes to it."
+            )
+
+
+class FormBody(FileBody):
+    """A form with the file's part first, then the plain fields, in the order of the service's own client."""
 
     def __init__(
         self,
@@ -30,24 +61,21 @@ class FileBody:
         progress: Progress | None = None,
         chunk_bytes: int = CHUNK_BYTES,
     ) -> None:
-        self.path = path
+        super().__init__(path, progress=progress, chunk_bytes=chunk_bytes)
         self.name = path.name if name is None else name
-        self.size = path.stat().st_size
-        self._progress = progress
-        self._chunk_bytes = chunk_bytes
         self._boundary = secrets.token_hex(16)
         self._head = (
             f"--{self._boundary}\r\n"
             f'Content-Disposition: form-data; name="files"; filename="{_quoted(self.name)}"\r\n'
             "Content-Type: application/octet-stream\r\n\r\n"
         ).encode()
-        tail = "".join(
+        plain = "".join(
             f"\r\n--{self._boundary}\r\n"
             f'Content-Disposition: form-data; name="{_quoted(key)}"\r\n'
             f"Content-Type: text/plain; charset=utf-8\r\n\r\n{value}"
             for key, value in fields
         )
-        self._tail = f"{tail}\r\n--{self._boundary}--\r\n".encode()
+        self._tail = f"{plain}\r\n--{self._boundary}--\r\n".encode()
 
     @property
     def headers(self) -> dict[str, str]:
@@ -56,36 +84,10 @@ class FileBody:
             "Content-Length": str(len(self._head) + self.size + len(self._tail)),
         }
 
-    async def stream(self) -> AsyncIterator[bytes]:
+    def __iter__(self) -> Iterator[bytes]:
         yield self._head
-        async for chunk in read_chunks(self.path, self.size, self._chunk_bytes, self._progress):
-            yield chunk
+        yield from super().__iter__()
         yield self._tail
-
-
-async def read_chunks(
-    path: Path, size: int, chunk_bytes: int = CHUNK_BYTES, progress: Progress | None = None
-) -> AsyncIterator[bytes]:
-    """The file's bytes, one chunk read ahead in a thread. Raises InputError when it is no longer `size` bytes long."""
-    descriptor = await asyncio.to_thread(os.open, path, os.O_RDONLY | os.O_CLOEXEC)
-    ahead: asyncio.Task[bytes] | None = None
-    try:
-        sent = 0
-        ahead = asyncio.create_task(asyncio.to_thread(os.read, descriptor, chunk_bytes))
-        while chunk := await ahead:
-            ahead = asyncio.create_task(asyncio.to_thread(os.read, descriptor, chunk_bytes))
-            sent += len(chunk)
-            if sent > size:
-                break
-            yield chunk
-            if progress is not None:
-                progress(sent, size)
-        if sent != size:
-            raise InputError(f"{path} changed while it was sent", advice="Send it again when nothing writes to it.")
-    finally:
-        if ahead is not None and not ahead.done():
-            await asyncio.wait([ahead])
-        os.close(descriptor)
 
 
 def _quoted(text: str) -> str:

@@ -5,8 +5,9 @@ import ipaddress
 import json as jsonlib
 import platform
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ import httpx
 
 from agentic_rl_tui.core.client import answers, failures
 from agentic_rl_tui.core.client.log import logger
+from agentic_rl_tui.core.client.multipart import FileBody
 from agentic_rl_tui.core.client.retry import RetryPolicy
+from agentic_rl_tui.core.client.sender import BodySender
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, Unreachable
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.settings import Profile, Settings
@@ -30,9 +33,8 @@ WORK_S = 600.0
 """Limit of a call that makes the service work: building, loading, calling a function, creating a job."""
 USER_AGENT = f"agentic-rl-tui/{__version__} (python {platform.python_version()})"
 
+_LIMITS = httpx.Limits(max_connections=32, max_keepalive_connections=8, keepalive_expiry=20.0)
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,199}")
-
-Content = bytes | AsyncIterator[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,15 @@ class Request:
     """What to send. `target` is a path below the base URL, ``//path`` below the host, or a whole URL.
 
     token: None sends the profile's key, "" sends no authorisation, any other text is sent as the bearer token.
-    content: a callable makes a fresh body for every attempt.
+    body: a large one, read from disk while it is sent; it brings its own headers.
     """
 
     method: str
     target: str
     query: Mapping[str, Any] | None = None
     json: Any = None
-    content: Callable[[], Content] | None = None
+    content: bytes | None = None
+    body: FileBody | None = None
     headers: Mapping[str, str] | None = None
     token: str | None = None
     limit_s: float | None = None
@@ -191,18 +194,30 @@ class Transport:
             raise missing.error from missing
 
     async def _exchange(self, request: Request) -> httpx.Response:
-        built, client = self._build(request)
+        client = self._client(self.url(request.target))
         limit_s = None if request.idle_s is not None else self.limit(request)
+        body = request.body
+        built = self._build(request, client)
         try:
             async with asyncio.timeout(limit_s):
-                response = await client.send(built)
+                if body is None:
+                    response = await client.send(built)
+                elif self._http is not None:
+                    response = await client.send(self._build(request, client, _read(body)))
+                else:
+                    way = self._way(built.url)
+                    sender = BodySender(
+                        lambda: self._connect_sync(*way), lambda chunks: self._build(request, client, chunks)
+                    )
+                    response = await sender.send(body)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise self._failure(error, built, request) from error
         logger.debug("%s %s -> %s", request.method, redact(str(built.url)), response.status_code)
         return response
 
     async def _open(self, request: Request, stack: AsyncExitStack) -> httpx.Response:
-        built, client = self._build(request)
+        client = self._client(self.url(request.target))
+        built = self._build(request, client)
         try:
             response = await client.send(built, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -212,7 +227,7 @@ class Transport:
 
     def _failure(self, error: Exception, built: httpx.Request, request: Request) -> Exception:
         translated = self.translated(error, built, request)
-        if isinstance(error, httpx.ConnectError) and self._is_unix(str(built.url)):
+        if isinstance(error, httpx.ConnectError) and self._is_unix(built.url):
             assert isinstance(translated, Unreachable)
             translated.advice = "Start it with `agentic-rl-tui serve`, or see `agentic-rl-tui platform status`."
             return _NoPlatform(translated)
@@ -220,11 +235,20 @@ class Transport:
 
     def translated(self, error: Exception, built: httpx.Request, request: Request) -> ArlError:
         limit_s = request.idle_s if request.idle_s is not None else self.limit(request)
-        return failures.from_httpx(error, built, limit_s=limit_s, connect_s=min(CONNECT_S, limit_s))
+        is_outside = self._way(built.url)[0] == "outside"
+        proxy = failures.proxy_for(built.url) if is_outside else None
+        return failures.from_httpx(error, built, limit_s=limit_s, connect_s=min(CONNECT_S, limit_s), proxy=proxy)
 
-    def _build(self, request: Request) -> tuple[httpx.Request, httpx.AsyncClient]:
+    def _build(
+        self,
+        request: Request,
+        client: httpx.AsyncClient,
+        chunks: Iterator[bytes] | AsyncIterator[bytes] | None = None,
+    ) -> httpx.Request:
         url = self.url(request.target)
         headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **(request.headers or {})}
+        if request.body is not None:
+            headers |= request.body.headers
         if request.token is None:
             secret = self.settings.api_key(self._api_key)
             if secret is not None:
@@ -234,16 +258,13 @@ class Transport:
         elif request.token:
             redact.add(request.token)
             headers["Authorization"] = f"Bearer {request.token}"
-        content: Content | None = None
-        if request.content is not None:
-            content = request.content()
-        elif request.json is not None:
+        content: bytes | Iterator[bytes] | AsyncIterator[bytes] | None = chunks or request.content
+        if request.json is not None:
             content = _encoded(request.json)
             headers["Content-Type"] = "application/json; charset=utf-8"
-        client = self._client(url)
         limit_s = request.idle_s if request.idle_s is not None else self.limit(request)
         try:
-            built = client.build_request(
+            return client.build_request(
                 request.method,
                 url,
                 params=dict(request.query) if request.query else None,
@@ -253,42 +274,47 @@ class Transport:
             )
         except (httpx.InvalidURL, UnicodeEncodeError, ValueError) as error:
             raise InputError(f"the request to {redact(url)} cannot be built: {error}") from error
-        return built, client
 
     def _client(self, url: str) -> httpx.AsyncClient:
-        """The client for where `url` points: local socket, loopback past every proxy, or outside."""
+        """The client for where `url` points, kept while this loop runs."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._clients.clear()
             self._loop = loop
-        scheme = urlsplit(url).scheme
-        way = "unix" if self._is_unix(url) else "direct" if is_loopback(urlsplit(url).hostname or "") else "outside"
-        client = self._clients.get((way, scheme))
+        way = self._way(httpx.URL(url))
+        client = self._clients.get(way)
         if client is None:
-            client = self._clients[way, scheme] = self._connect(way, scheme)
+            client = self._clients[way] = self._connect(*way)
         return client
 
+    def _way(self, url: httpx.URL) -> tuple[str, str]:
+        """How to get there: the local socket, loopback past every proxy, or outside; and the scheme."""
+        if self._is_unix(url):
+            return "unix", url.scheme
+        return "direct" if is_loopback(url.host) else "outside", url.scheme
+
     def _connect(self, way: str, scheme: str) -> httpx.AsyncClient:
-        limits = httpx.Limits(max_connections=32, max_keepalive_connections=8, keepalive_expiry=20.0)
         if self._http is not None:
             return httpx.AsyncClient(transport=self._http, trust_env=False)
         if way == "unix":
-            socket = httpx.AsyncHTTPTransport(uds=str(self._socket), limits=limits, verify=False, trust_env=False)
+            socket = httpx.AsyncHTTPTransport(uds=str(self._socket), limits=_LIMITS, verify=False, trust_env=False)
             return httpx.AsyncClient(transport=socket, trust_env=False)
-        try:
-            # Plain http to loopback needs no certificates, and reading them costs a start 20 ms.
-            verify = way == "outside" or scheme == "https"
-            return httpx.AsyncClient(
-                trust_env=way == "outside",
-                verify=_certificates() if verify else False,
-                limits=limits,
-                follow_redirects=False,
-            )
-        except (OSError, ValueError, ImportError) as error:
-            raise ConfigError(
-                f"no connection can be set up: {error}",
-                advice="Check SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and HTTP_PROXY.",
-            ) from error
+        with _readable_settings():
+            return httpx.AsyncClient(trust_env=way == "outside", verify=self._trusted(way, scheme), limits=_LIMITS)
+
+    def _connect_sync(self, way: str, scheme: str) -> httpx.Client:
+        """A client for one request sent from a thread."""
+        if way == "unix":
+            socket = httpx.HTTPTransport(uds=str(self._socket), verify=False, trust_env=False)
+            return httpx.Client(transport=socket, trust_env=False)
+        with _readable_settings():
+            return httpx.Client(trust_env=way == "outside", verify=self._trusted(way, scheme))
+
+    def _trusted(self, way: str, scheme: str) -> ssl.SSLContext | bool:
+        """Certificates to trust: SSL_CERT_FILE and SSL_CERT_DIR where set, on loopback too."""
+        if way == "direct" and scheme == "http":
+            return False  # nothing to verify, and reading certificates costs a start 20 ms
+        return httpx.create_ssl_context(trust_env=True)
 
     @property
     def _socket(self) -> Path:
@@ -296,8 +322,8 @@ class Transport:
         assert socket is not None
         return socket
 
-    def _is_unix(self, url: str) -> bool:
-        return self.profile.socket is not None and urlsplit(url).hostname == LOCAL_HOST
+    def _is_unix(self, url: httpx.URL) -> bool:
+        return self.profile.socket is not None and url.host == LOCAL_HOST
 
 
 class _NoPlatform(Exception):
@@ -317,9 +343,21 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _certificates() -> Any:
-    """Certificates to trust: SSL_CERT_FILE and SSL_CERT_DIR where set, for loopback too. Raises OSError."""
-    return httpx.create_ssl_context(trust_env=True)
+@contextmanager
+def _readable_settings() -> Iterator[None]:
+    """Raises ConfigError for proxies and certificate files from the environment that cannot be used."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError) as error:
+        raise ConfigError(
+            f"no connection can be set up: {redact(str(error))}",
+            advice="Check SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and HTTP_PROXY.",
+        ) from error
+
+
+async def _read(body: FileBody) -> AsyncIterator[bytes]:
+    for chunk in body:
+        yield chunk
 
 
 def _encoded(value: Any) -> bytes:

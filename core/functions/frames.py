@@ -1,7 +1,8 @@
 """Frames between a pool and its workers: four bytes of length, then one JSON object with an ``op``.
 
-Unknown ops are skipped by both ends, so that new kinds of frames need no new version. Also read by interpreters that
-hold none of our dependencies.
+A call is the exception: CALL_MARK, eight bytes of id, and the user's input as it is, so that it is parsed only once,
+by the model that validates it. Unknown ops are skipped by both ends, so that new kinds of frames need no new version.
+Also read by interpreters that hold none of our dependencies.
 """
 
 import json
@@ -10,6 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 HEADER = struct.Struct("<I")
+CALL_MARK = b"C"
+_CALL_HEADER = struct.Struct("<IcQ")
+_CALL_ID = struct.Struct("<xQ")
 MAX_BYTES = 1 << 30
 
 
@@ -39,6 +43,14 @@ def pack(body: bytes) -> bytes:
 
 def frame(op: str, **fields: Any) -> bytes:
     return pack(encode({"op": op, **fields}))
+
+
+def call_frame(call_id: int, payload: bytes) -> bytes:
+    return _CALL_HEADER.pack(len(payload) + _CALL_ID.size, CALL_MARK, call_id) + payload
+
+
+def read_call(body: bytes) -> tuple[int, bytes]:
+    return _CALL_ID.unpack_from(body)[0], body[_CALL_ID.size :]
 
 
 class Splitter:

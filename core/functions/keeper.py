@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from agentic_rl_tui.core.functions.frames import Splitter, decode, frame
 from agentic_rl_tui.core.functions.output import OutputLine, PipeReader
+from agentic_rl_tui.core.functions.worker.processes import kill_marked
 from agentic_rl_tui.core.models.errors import FunctionFailed
 
 CORE_DIR = Path(__file__).resolve().parents[1]
@@ -177,7 +179,8 @@ class KeeperProcess:
     def __init__(self, python: Path | None, package_dir: Path, env: Mapping[str, str]) -> None:
         self._python = str(python or sys.executable)
         self._package_dir = package_dir
-        self._env = clean_environment(env)
+        self._mark = f"AGENTIC_RL_POOL={uuid4().hex}"
+        self._env = {**clean_environment(env), **dict([self._mark.split("=")])}
         self._words: list[str] = []
         self._process: subprocess.Popen[bytes] | None = None
         self.processors = ""
@@ -239,6 +242,8 @@ class KeeperProcess:
         while process.poll() is None:
             await asyncio.sleep(delay)
             delay = min(delay * 2, 0.05)
+        if process.returncode != 0:
+            kill_marked(self._mark.encode())
         self._link.close()
         self._pipe.drain()
         self._pipe.close()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +25,6 @@ from agentic_rl_tui.core.models.processors import ClassPath
 __all__ = ["FunctionPool", "OutputLine", "WorkerSpec"]
 
 _GRACE_S = 0.5
-_STACK_WAIT_S = 0.05
 _LAST_LINES = 20
 
 
@@ -84,10 +84,11 @@ class FunctionPool:
         self._keeper = KeeperProcess(spec.python, spec.package_dir, spec.env)
         self._root: KeeperLink | None = None
         self._template: tuple[Worker, KeeperLink] | None = None
-        self._starting = asyncio.Lock()
+        self._keeper_starts = asyncio.Lock()
         self._workers: list[Worker] = []
         self._waiting: deque[asyncio.Future[Worker | FunctionFailed]] = deque()
-        self._replacing: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._starting = 0
         self._ids = itertools.count(1)
         self._slot_numbers = itertools.count(1)
         self._running = False
@@ -119,9 +120,9 @@ class FunctionPool:
     async def stop(self) -> None:
         """Kill everything. Calls under way and waiting end as canceled."""
         self._running = False
-        for task in list(self._replacing):
+        for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*self._replacing, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         stopped = CallResult(CallStatus.CANCELED, error=CallError("Stopped", "the function was stopped"))
         for worker in self._workers:
             for call in worker.pending.values():
@@ -194,15 +195,14 @@ class FunctionPool:
         """
         if call.call_id not in worker.pending or worker.exit is not None:
             return
-        worker.ask_where()
-        asyncio.get_running_loop().call_later(_STACK_WAIT_S, self._give_up, worker, call, reason)
+        self._in_background(self._give_up(worker, call, reason))
 
-    def _give_up(self, worker: Worker, call: Pending, reason: str) -> None:
+    async def _give_up(self, worker: Worker, call: Pending, reason: str) -> None:
+        stack = await worker.where()
         if worker.pending.pop(call.call_id, None) is None:
             return
         if not call.done.done():
-            where = own_stack(worker.stack(), self._config["package_dir"])
-            error = CallError("Canceled", reason, where, worker.stack())
+            error = CallError("Canceled", reason, own_stack(stack, self._config["package_dir"]), stack)
             printed = worker.tail.since(call.printed_before)
             call.done.set_result(CallResult(CallStatus.CANCELED, error=error, printed=printed))
         blocked = worker.is_async and not call.acknowledged
@@ -231,7 +231,7 @@ class FunctionPool:
         """Wait for a place. It is kept until the caller sends its call, which it does at once."""
         if not self._running:
             return FunctionFailed("the function is not running", kind="canceled")
-        if not self._workers and not self._replacing:
+        if not self._workers and not self._starting:
             self._replace(None)
         turn: asyncio.Future[Worker | FunctionFailed] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -287,18 +287,24 @@ class FunctionPool:
             return
         self.restarts += 1
         if worker is not None and self._on_output is not None:
-            self._on_output(OutputLine("worker", f"a worker is replaced: {worker.condemned}", _now()))
-        task = asyncio.get_running_loop().create_task(self._start_another())
-        self._replacing.add(task)
-        task.add_done_callback(self._replacing.discard)
+            self._on_output(OutputLine("worker", f"a worker is replaced: {worker.condemned}", time.time()))
+        self._starting += 1
+        self._in_background(self._start_another())
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _start_another(self) -> None:
         try:
             worker = await self._start_worker()
         except FunctionFailed as error:
-            if not self._workers:
+            if not self._workers and self._starting == 1:
                 self._refuse(error)
             return
+        finally:
+            self._starting -= 1
         self._workers.append(worker)
         self._grant()
 
@@ -341,9 +347,7 @@ class FunctionPool:
             async with asyncio.timeout(self.spec.setup_timeout_s):
                 message = await asyncio.shield(worker.ready)
         except TimeoutError:
-            worker.ask_where()
-            await asyncio.sleep(_STACK_WAIT_S)
-            where = own_stack(worker.stack(), self._config["package_dir"])
+            where = own_stack(await worker.where(), self._config["package_dir"])
             worker.kill("it was not ready in time")
             raise FunctionFailed(
                 f"import and setup took longer than {self.spec.setup_timeout_s:g} s",
@@ -363,7 +367,7 @@ class FunctionPool:
         """What forks the next worker; the keeper is started again if it is gone."""
         if self._template is not None and self._template[1].is_open:
             return self._template[1]
-        async with self._starting:
+        async with self._keeper_starts:
             if self._root is None or not self._root.is_open:
                 self._template = None
                 await self._keeper.stop()
@@ -383,9 +387,3 @@ def _failure(name: str, message: dict[str, Any]) -> FunctionFailed:
         kind="raised",
         traceback=error["traceback"] or error["full_traceback"] or None,
     )
-
-
-def _now() -> float:
-    import time
-
-    return time.time()

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus, SubResult
-from agentic_rl_tui.core.functions.frames import Splitter, decode, frame, pack
+from agentic_rl_tui.core.functions.frames import Splitter, call_frame, decode, frame
 from agentic_rl_tui.core.functions.keeper import STACK_OFFSET, Exit, KeeperLink
 from agentic_rl_tui.core.functions.output import OnOutput, OutputLine, PipeReader, Tail
+
+_STACK_POLL_S = 0.01
+_STACK_POLLS = 100
 
 
 @dataclass(slots=True)
@@ -80,21 +83,25 @@ class Worker:
         self._sent += 1
         pending = Pending(call_id, self._sent, self.tail.count, self._loop.create_future())
         self.pending[call_id] = pending
-        self._write(pack(b'{"op":"call","id":%d,"payload":%b}' % (call_id, payload)))
+        self._write(call_frame(call_id, payload))
         return pending
 
     def cancel(self, call_id: int) -> None:
         if call_id in self.pending:
             self._write(frame("cancel", id=call_id))
 
-    def ask_where(self) -> None:
-        """Have the worker write where its threads stand; `stack` has it a moment later."""
+    async def where(self) -> str:
+        """Where its threads stand, as faulthandler tells it; empty when it cannot say."""
         self.link.tell("where", slot=self.slot)
-
-    def stack(self) -> str:
-        if self.exit is not None:
-            return ""
-        return bytes(self._ends.memory[STACK_OFFSET:]).split(b"\0", 1)[0].decode("utf-8", "replace")
+        told = ""
+        for _ in range(_STACK_POLLS):
+            await asyncio.sleep(_STACK_POLL_S)
+            if self.exit is not None:
+                break
+            before, told = told, bytes(self._ends.memory[STACK_OFFSET:]).split(b"\0", 1)[0].decode("utf-8", "replace")
+            if told and told == before:
+                break
+        return told
 
     def kill(self, reason: str) -> None:
         self.condemned = self.condemned or reason
@@ -133,7 +140,7 @@ class Worker:
 
     def _readable(self) -> None:
         try:
-            data = self._ends.sock.recv(1 << 18)
+            data = self._ends.sock.recv(1 << 16)
         except BlockingIOError:
             return
         except OSError:
@@ -209,7 +216,7 @@ class Worker:
     def _drain(self) -> None:
         """Take the results and lines that came before the end."""
         with contextlib.suppress(OSError):
-            while not self._handed_over and (data := self._ends.sock.recv(1 << 18)):
+            while not self._handed_over and (data := self._ends.sock.recv(1 << 16)):
                 for body in self._splitter.feed(data):
                     self._handle(decode(body))
         for pipe in self._pipes:

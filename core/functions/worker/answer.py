@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -34,6 +34,11 @@ def problems_of(error: ValidationError) -> tuple[str, ...]:
 def encode_answer(value: Any, input_data: Any, kind: str, runtime: Runtime) -> tuple[bytes, bool]:
     """The answer as JSON, and whether it says ``failed`` of itself. Raises InvalidAnswer."""
     model = runtime.outputs[kind]
+    if type(value) is model and _is_plain(value, kind):
+        problems = _wrong_length(value, input_data, kind)
+        if problems:
+            raise InvalidAnswer(*problems)
+        return value.__pydantic_serializer__.to_json(value), value.status == "failed"
     content = _content(value, model)
     try:
         checked = model.model_validate(content)
@@ -48,6 +53,42 @@ def encode_answer(value: Any, input_data: Any, kind: str, runtime: Runtime) -> t
     if problems:
         raise InvalidAnswer(*problems)
     return encoded, checked.status.value == "failed"
+
+
+def _is_plain(value: Any, kind: str) -> bool:
+    """Whether every part of a reward's answer is what its model says, and a number that JSON can hold.
+
+    Most answers are, and need no second validation. User code may have changed its answer after it was made.
+    """
+    if kind == "reward":
+        code = value.error_code
+        return _is_plain_reward(value.reward) and (code is None or type(code) is str) and _is_plain_end(value)
+    if kind == "group_reward":
+        rewards = value.reward.rewards
+        return type(rewards) is list and all(map(_is_plain_reward, rewards)) and _is_plain_end(value)
+    return False
+
+
+def _is_plain_reward(reward: Any) -> bool:
+    score, metrics = reward.reward_score, reward.reward_metrics
+    if type(score) is not float or not isfinite(score):
+        return False
+    if metrics:
+        if type(metrics) is not dict:
+            return False
+        for name, number in metrics.items():
+            if type(name) is not str or type(number) is not float or not isfinite(number):
+                return False
+    return True
+
+
+def _is_plain_end(value: Any) -> bool:
+    error = value.error
+    return (
+        not value.__pydantic_extra__
+        and (error is None or type(error) is str)
+        and type(value.status).__name__ == "TaskStatus"
+    )
 
 
 def _content(value: Any, model: type[Any]) -> dict[str, Any]:
@@ -106,7 +147,7 @@ def _unsendable(value: Any, place: str = "", above: tuple[int, ...] = ()) -> Ite
         yield f"{here}: contains itself"
     elif len(above) > 200:
         yield f"{here}: nested too deeply"
-    elif isinstance(value, float) and not math.isfinite(value):
+    elif isinstance(value, float) and not isfinite(value):
         yield f"{here}: {value} is no number that JSON can hold"
     elif isinstance(value, str):
         if any("\ud800" <= char <= "\udfff" for char in value):

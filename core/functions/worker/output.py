@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from contextvars import ContextVar
-from typing import Any, TextIO, cast
+from typing import Any
 
 from agentic_rl_tui.core.functions.frames import frame
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
@@ -46,10 +46,15 @@ class _Teed(io.TextIOWrapper):
     """A standard stream that also remembers for the current call what is written."""
 
     def write(self, text: str, /) -> int:
+        _unflushed.add(self)
         kept = printed.get()
         if kept is not None:
             kept.add(text)
         return super().write(text)
+
+
+_unflushed: set[_Teed] = set()
+"""Streams written to since the last flush."""
 
 
 def attach_streams(stdout_fd: int, stderr_fd: int) -> None:
@@ -65,9 +70,9 @@ def attach_streams(stdout_fd: int, stderr_fd: int) -> None:
 
 def flush_streams() -> None:
     """Push out unfinished lines. A stream that user code closed or broke is left alone."""
-    for stream in (sys.stdout, sys.stderr):
+    while _unflushed:
         with contextlib.suppress(Exception):
-            cast(TextIO, stream).flush()
+            _unflushed.pop().flush()
 
 
 class FrameHandler(logging.Handler):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -17,6 +16,8 @@ IS_LINUX = sys.platform == "linux"
 def _prctl(option: int, value: int) -> bool:
     if not IS_LINUX:
         return False
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.prctl(option, value, 0, 0, 0) == 0)
 
@@ -93,6 +94,20 @@ def kill_tree(root: int) -> None:
         send(pid, signal.SIGKILL)
     send(root, signal.SIGKILL, group=True)
     send(root, signal.SIGKILL)
+
+
+def kill_marked(variable: bytes) -> None:
+    """Kill every process that was started with ``NAME=value`` in its environment: what a killed keeper left behind."""
+    if not IS_LINUX:
+        return
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                marked = variable in file.read().split(b"\0")
+        except OSError:
+            continue
+        if marked and entry.isdigit():
+            send(int(entry), signal.SIGKILL)
 
 
 def kill_all_below(known: Iterable[int], limit_s: float = 5.0) -> None:

@@ -9,9 +9,10 @@ import selectors
 import socket
 import threading
 import time
+from collections import deque
 from typing import Any, NoReturn
 
-from agentic_rl_tui.core.functions.frames import HEADER, Splitter, decode, frame
+from agentic_rl_tui.core.functions.frames import CALL_MARK, Splitter, decode, frame, read_call
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
 from agentic_rl_tui.core.functions.worker.output import flush_streams
 from agentic_rl_tui.core.functions.worker.serving import Call, Serving
@@ -69,7 +70,7 @@ class AsyncRunner:
 
     def _readable(self) -> None:
         try:
-            data = self._sock.recv(1 << 18, socket.MSG_DONTWAIT)
+            data = self._sock.recv(1 << 16, socket.MSG_DONTWAIT)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -77,18 +78,18 @@ class AsyncRunner:
         if not data:
             leave()
         for body in self._splitter.feed(data):
-            self._handle(decode(body))
+            if body.startswith(CALL_MARK):
+                call = Call(*read_call(body))
+                task = self._loop.create_task(self._serve(call), context=contextvars.copy_context())
+                self._calls[call.call_id] = call, task
+            else:
+                self._handle(decode(body))
 
     def _handle(self, message: dict[str, Any]) -> None:
-        call_id = message.get("id", 0)
-        if message["op"] == "call":
-            call = Call(call_id, message["payload"])
-            task = self._loop.create_task(self._serve(call), context=contextvars.copy_context())
-            self._calls[call_id] = call, task
-        elif message["op"] == "cancel":
-            self._outlet.send(frame("canceling", id=call_id))
-            if call_id in self._calls:
-                call, task = self._calls[call_id]
+        if message["op"] == "cancel":
+            self._outlet.send(frame("canceling", id=message["id"]))
+            if message["id"] in self._calls:
+                call, task = self._calls[message["id"]]
                 call.canceled = True
                 if call.begun:
                     task.cancel()
@@ -113,7 +114,9 @@ class SyncRunner:
         self, serving: Serving, sock: socket.socket, outlet: Outlet, started: StartedCount, limit: int
     ) -> None:
         self._serving = serving
-        self._reader = sock.makefile("rb", buffering=1 << 18)
+        self._sock = sock
+        self._splitter = Splitter()
+        self._arrived: deque[Call] = deque()
         self._outlet = outlet
         self._started = started
         self._limit = limit
@@ -146,8 +149,11 @@ class SyncRunner:
             result = contextvars.copy_context().run(self._serving.run_sync, call)
             if os.getpid() != self._pid:
                 os._exit(0)
-            self._busy.pop(me, None)
-            self._outlet.send(result)
+            del self._busy[me]
+            if self._arrived:
+                self._outlet.hold(result)
+            else:
+                self._outlet.send(result)
             fast = fast + 1 if time.perf_counter() - begun < _SLOW_S else 0
             if fast >= _FAST_CALLS_TO_RETIRE and self._retire():
                 return
@@ -160,17 +166,20 @@ class SyncRunner:
             return True
 
     def _next(self) -> Call:
-        while True:
-            header = self._reader.read(4)
-            if len(header) < 4:
+        while not self._arrived:
+            try:
+                data = self._sock.recv(1 << 16)
+            except OSError:
+                data = b""
+            if not data:
                 leave()
-            body = self._reader.read(HEADER.unpack(header)[0])
-            message = decode(body)
-            if message["op"] == "call":
-                return Call(message["id"], message["payload"])
+            bodies = self._splitter.feed(data)
+            self._arrived.extend(Call(*read_call(body)) for body in bodies if body.startswith(CALL_MARK))
+        return self._arrived.popleft()
 
     def _watch(self) -> None:
         """Add a thread while every one is inside a slow call; rest when nothing has run for a while."""
+        self._outlet.flush()
         now = time.perf_counter()
         busy = list(self._busy.values())
         self._idle_ticks = 0 if busy else self._idle_ticks + 1

@@ -69,11 +69,16 @@ class Scheduler:
             self._loop.cancel()
             await asyncio.wait({self._loop})
             self._loop = None
-        tasks = [task for task, _ in self._running.values()]
-        for task in tasks:
+        tasks = {job_id: task for job_id, (task, _) in self._running.items()}
+        for task in tasks.values():
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks)
+            await asyncio.wait(tasks.values())
+        for job_id in tasks:
+            # A task that was cancelled before its first step never came to end its job.
+            job = await self._jobs.job(job_id)
+            if job is not None and job.status in (JobStatus.RUNNING, JobStatus.CANCELING):
+                await mark_interrupted(self._engine, job)
 
     async def _run(self) -> None:
         while True:

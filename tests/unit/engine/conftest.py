@@ -38,6 +38,20 @@ class MemoryJobs:
         self.records: dict[str, JobRecord] = {}
         self.moves: list[tuple[str, JobStatus]] = []
         self.progress: list[JobProgress] = []
+        self._changed = asyncio.Event()
+
+    def _touch(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for changes until `condition` holds."""
+        async with asyncio.timeout(10):
+            while not condition():
+                await self._changed.wait()
+
+    async def ended(self, *job_ids: str) -> None:
+        await self.until(lambda: all(self.records[job_id].status in TERMINAL for job_id in job_ids))
 
     def add(
         self, request: JobRequest, *, status: JobStatus = JobStatus.PENDING, job_id: str | None = None
@@ -63,11 +77,13 @@ class MemoryJobs:
             return False
         self.records[job_id] = dataclasses.replace(record, status=target, code=code, message=message)
         self.moves.append((job_id, target))
+        self._touch()
         return True
 
     async def set_progress(self, job_id: str, progress: JobProgress) -> None:
         self.progress.append(progress)
         self.records[job_id] = dataclasses.replace(self.records[job_id], progress=progress)
+        self._touch()
 
     async def set_output(self, job_id: str, finetuned_output: str) -> None:
         self.records[job_id] = dataclasses.replace(self.records[job_id], finetuned_output=finetuned_output)

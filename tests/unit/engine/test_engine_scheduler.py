@@ -1,0 +1,144 @@
+"""The queue: who runs when, and what a killed platform leaves."""
+
+import asyncio
+from typing import Any
+
+from agentic_rl_tui.core.models.status import JobStatus
+from agentic_rl_tui.core.platform.engine import END_MARKER, PLATFORM_STOPPED, read_report
+
+
+def gated(bench: Any, kit: Any) -> tuple[Any, asyncio.Event]:
+    """A job request whose rollouts wait for an event."""
+    gate = asyncio.Event()
+    ask = bench.agent()
+
+    async def rollout(payload: dict[str, Any]) -> Any:
+        await gate.wait()
+        return await ask(payload)
+
+    return bench.request(rollout=rollout, rewards=[kit.strict], rows=kit.arithmetic(8)), gate
+
+
+async def test_one_runs_and_the_others_queue_oldest_first(bench: Any, kit: Any) -> None:
+    request, gate = gated(bench, kit)
+    first, second, third = (bench.jobs.add(request).job_id for _ in range(3))
+    scheduler = bench.scheduler()
+    await scheduler.recover()
+    await scheduler.start()
+    await bench.jobs.until(lambda: bench.jobs.records[third].status is JobStatus.QUEUING)
+    assert bench.jobs.records[first].status is JobStatus.RUNNING
+    assert bench.jobs.records[second].status is JobStatus.QUEUING
+    assert scheduler.running == (first,)
+    gate.set()
+    await bench.jobs.ended(first, second, third)
+    runs = [job_id for job_id, status in bench.jobs.moves if status is JobStatus.RUNNING]
+    assert runs == [first, second, third]
+    assert {bench.jobs.records[job_id].status for job_id in runs} == {JobStatus.SUCCEEDED}
+    await scheduler.stop()
+
+
+async def test_a_submitted_job_starts_when_the_queue_is_woken(bench: Any, kit: Any) -> None:
+    scheduler = bench.scheduler(max_running=2)
+    await scheduler.start()
+    request, gate = gated(bench, kit)
+    jobs = [bench.jobs.add(request).job_id for _ in range(3)]
+    scheduler.wake()
+    await bench.jobs.until(lambda: len(scheduler.running) == 2)
+    assert bench.jobs.records[jobs[2]].status in (JobStatus.PENDING, JobStatus.QUEUING)
+    gate.set()
+    await bench.jobs.ended(*jobs)
+    await scheduler.stop()
+
+
+async def test_cancel_of_waiting_running_and_unknown_jobs(bench: Any, kit: Any) -> None:
+    scheduler = bench.scheduler()
+    request, gate = gated(bench, kit)
+    first, second = bench.jobs.add(request).job_id, bench.jobs.add(request).job_id
+    await scheduler.start()
+    await bench.jobs.until(lambda: bench.jobs.records[second].status is JobStatus.QUEUING)
+    assert await scheduler.cancel(second)
+    assert bench.jobs.records[second].status is JobStatus.CANCELED
+    assert bench.log.lines[second][-1] == END_MARKER
+    assert not await scheduler.cancel(second)
+    assert not await scheduler.cancel("ft-none")
+    assert await scheduler.cancel(first)
+    assert bench.jobs.records[first].status in (JobStatus.CANCELING, JobStatus.CANCELED)
+    async with asyncio.timeout(2):
+        await bench.jobs.ended(first)
+    assert [status for job_id, status in bench.jobs.moves if job_id == first] == [
+        JobStatus.RUNNING,
+        JobStatus.CANCELING,
+        JobStatus.CANCELED,
+    ]
+    gate.set()
+    await scheduler.stop()
+
+
+async def test_stop_ends_running_jobs_and_leaves_the_queue(bench: Any, kit: Any) -> None:
+    scheduler = bench.scheduler()
+    request, _ = gated(bench, kit)
+    first, second = bench.jobs.add(request).job_id, bench.jobs.add(request).job_id
+    await scheduler.start()
+    await bench.jobs.until(lambda: bench.jobs.records[second].status is JobStatus.QUEUING)
+    async with asyncio.timeout(2):
+        await scheduler.stop()
+    assert bench.jobs.records[first].status is JobStatus.FAILED
+    assert bench.jobs.records[first].message == PLATFORM_STOPPED
+    assert bench.jobs.records[second].status is JobStatus.QUEUING
+    assert scheduler.running == ()
+
+
+async def test_recover_gives_interrupted_jobs_a_true_state(bench: Any, kit: Any) -> None:
+    request, gate = gated(bench, kit)
+    gate.set()
+    whole = await bench.run(request)
+    folder = bench.artefacts / whole.job_id
+    (folder / "report.json").unlink()
+    bench.jobs.add(request, status=JobStatus.RUNNING, job_id=whole.job_id)
+    leaving = bench.jobs.add(request, status=JobStatus.CANCELING).job_id
+    waiting = bench.jobs.add(request, status=JobStatus.QUEUING).job_id
+    scheduler = bench.scheduler()
+    await scheduler.recover()
+    failed = bench.jobs.records[whole.job_id]
+    assert (failed.status, failed.code, failed.message) == (JobStatus.FAILED, "PlatformStopped", PLATFORM_STOPPED)
+    assert bench.jobs.records[leaving].status is JobStatus.CANCELED
+    assert bench.jobs.records[waiting].status is JobStatus.QUEUING
+    report = read_report(folder)
+    assert report is not None
+    assert (report["status"], report["steps_done"]) == ("FAILED", 1)
+    assert len(report["checkpoints"]) == 1
+    await scheduler.start()
+    await bench.jobs.ended(waiting)
+    assert bench.jobs.records[waiting].status is JobStatus.SUCCEEDED
+    await scheduler.stop()
+
+
+async def test_a_store_that_fails_once_does_not_stop_the_queue(bench: Any, kit: Any) -> None:
+    request, gate = gated(bench, kit)
+    gate.set()
+    job_id = bench.jobs.add(request).job_id
+    read, failures = bench.jobs.jobs_in, [OSError("disk full")]
+
+    async def shaky(*statuses: JobStatus) -> Any:
+        if failures:
+            raise failures.pop()
+        return await read(*statuses)
+
+    bench.jobs.jobs_in = shaky
+    scheduler = bench.scheduler()
+    await scheduler.start()
+    scheduler.wake()
+    await bench.jobs.ended(job_id)
+    await scheduler.stop()
+
+
+async def test_a_job_stopped_before_its_first_step_is_no_orphan(bench: Any, kit: Any) -> None:
+    request, _ = gated(bench, kit)
+    job_id = bench.jobs.add(request).job_id
+    scheduler = bench.scheduler()
+    await scheduler.start()
+    await bench.jobs.until(lambda: bench.jobs.records[job_id].status is JobStatus.RUNNING)
+    await scheduler.stop()
+    assert bench.jobs.records[job_id].status is JobStatus.FAILED
+    assert bench.jobs.records[job_id].message == PLATFORM_STOPPED
+    assert bench.log.lines[job_id][-1] == END_MARKER

@@ -13,7 +13,7 @@ from agentic_rl_tui.core.models.errors import ArlError, ConfigError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.platform import server
-from agentic_rl_tui.core.platform.options import Listening, PlatformOptions
+from agentic_rl_tui.core.platform.options import Listening
 
 TOKEN_VARIABLE = "AGENTIC_RL_PLATFORM_TOKEN"
 
@@ -30,8 +30,8 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "agentic-rl-tui serve
     try:
         listening = _listening(arguments)
         paths = PlatformPaths(arguments.root.absolute()) if arguments.root else PlatformPaths.default()
-        merged = settings.load(workspace=paths.root, flags={"local.max_running_jobs": arguments.max_running_jobs})
-        server.run(paths, PlatformOptions.from_settings(merged), listening)
+        merged = settings.load(profile="local", flags={"local.max_running_jobs": arguments.max_running_jobs})
+        server.run(paths, merged, listening)
     except ConfigError as error:
         return _refuse(error, EXIT_USAGE)
     except ArlError as error:

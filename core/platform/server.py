@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from agentic_rl_tui.core.models.errors import PlatformError
+from agentic_rl_tui.core.models.errors import ArlError, PlatformError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.platform import lock
@@ -23,6 +23,7 @@ from agentic_rl_tui.core.platform.guard import TokenGuard, send_json
 from agentic_rl_tui.core.platform.health import Identity, health
 from agentic_rl_tui.core.platform.options import Listening, PlatformOptions
 from agentic_rl_tui.core.platform.store.database import Database
+from agentic_rl_tui.core.settings import Settings
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.platform.service import Platform
@@ -114,8 +115,8 @@ class Front:
         await app(scope, receive, send)
 
 
-def run(paths: PlatformPaths, options: PlatformOptions, listening: Listening | None) -> None:
-    """Run a platform until it is told to stop. Raises AlreadyRunning, PlatformError.
+def run(paths: PlatformPaths, settings: Settings, listening: Listening | None) -> None:
+    """Run a platform until it is told to stop. Raises AlreadyRunning, PlatformError, ConfigError.
 
     SIGTERM and SIGINT end it in good order, a second one at once; SIGHUP is ignored, since a platform outlives the
     terminal that it was started from.
@@ -124,17 +125,15 @@ def run(paths: PlatformPaths, options: PlatformOptions, listening: Listening | N
     try:
         _set_up_logging(paths)
         database = Database(paths.database)
-        asyncio.run(_serve(paths, options, listening, database))
+        asyncio.run(_serve(paths, settings, listening, database))
     except Exception as error:
-        _log.error("%s", error, exc_info=not isinstance(error, PlatformError))
+        _log.error("%s", error, exc_info=not isinstance(error, ArlError))
         raise
     finally:
         held.release()
 
 
-async def _serve(
-    paths: PlatformPaths, options: PlatformOptions, listening: Listening | None, database: Database
-) -> None:
+async def _serve(paths: PlatformPaths, settings: Settings, listening: Listening | None, database: Database) -> None:
     stop = asyncio.Event()
     _handle_signals(asyncio.get_running_loop(), stop)
     gateway_socket = lock.bind_tcp("127.0.0.1", 0)
@@ -152,7 +151,7 @@ async def _serve(
     platform: Platform | None = None
     gateway = Doors()
     try:
-        platform = await _load(paths, options, identity, database, stop)
+        platform = await _load(paths, settings, identity, database, stop)
         if platform.gateway_app is not None:
             gateway.open(platform.gateway_app, gateway_socket)
         await platform.start()
@@ -175,18 +174,25 @@ async def _serve(
 
 
 async def _load(
-    paths: PlatformPaths, options: PlatformOptions, identity: Identity, database: Database, stop: asyncio.Event
+    paths: PlatformPaths, settings: Settings, identity: Identity, database: Database, stop: asyncio.Event
 ) -> "Platform":
     """Import the rest in a thread, so that health is answered meanwhile, and put the platform together."""
     await asyncio.to_thread(_import_the_rest)
+    from agentic_rl_tui.core.platform.engine import EngineOptions, endpoint_from_settings
     from agentic_rl_tui.core.platform.service import Platform
 
-    return Platform(paths.root, options=options, database=database, identity=identity, on_stop_request=stop.set)
+    return Platform(
+        paths.root,
+        options=PlatformOptions.from_settings(settings),
+        engine_options=EngineOptions(endpoint=endpoint_from_settings(settings)),
+        database=database,
+        identity=identity,
+        on_stop_request=stop.set,
+    )
 
 
 def _import_the_rest() -> None:
-    for name in ("app", "engine"):
-        importlib.import_module(f"agentic_rl_tui.core.platform.{name}")
+    importlib.import_module("agentic_rl_tui.core.platform.app")
 
 
 def _make_app(platform: "Platform") -> AsgiApp:

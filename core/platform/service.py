@@ -13,6 +13,8 @@ from agentic_rl_tui.core.models.job_request import JobRequest
 from agentic_rl_tui.core.paths import PlatformPaths, private_dir
 from agentic_rl_tui.core.platform import wire
 from agentic_rl_tui.core.platform.bell import Bell
+from agentic_rl_tui.core.platform.composition import engine_scheduler
+from agentic_rl_tui.core.platform.engine import EngineOptions
 from agentic_rl_tui.core.platform.health import Identity, health
 from agentic_rl_tui.core.platform.instances import Instances, JobFunctions, Pool, PoolRequest
 from agentic_rl_tui.core.platform.job_check import JobCheck
@@ -55,6 +57,7 @@ class Platform:
         root: Path,
         *,
         options: PlatformOptions | None = None,
+        engine_options: EngineOptions | None = None,
         identity: Identity | None = None,
         database: Database | None = None,
         make_scheduler: "Callable[[Platform], SchedulerLike] | None" = None,
@@ -63,6 +66,7 @@ class Platform:
     ) -> None:
         self.paths = PlatformPaths(root)
         self.options = options or PlatformOptions()
+        self.engine_options = engine_options
         self.identity = identity or Identity(root)
         self.gateway_app: Any = None
         self.is_stopping = False
@@ -95,7 +99,7 @@ class Platform:
         )
         self.job_functions = JobFunctions(self.functions, self.instances)
         self.job_check = JobCheck(has_file=lambda file_id: self.files.get(file_id) is not None, entity=self._entity)
-        self.scheduler = (make_scheduler or _engine_scheduler)(self)
+        self.scheduler = (make_scheduler or engine_scheduler)(self)
 
     async def start(self) -> None:
         """Bring what a killed platform left into a true state, then take up the waiting jobs."""
@@ -159,9 +163,3 @@ async def _quietly(end: Callable[[], Awaitable[None]]) -> None:
         await end()
     except Exception:
         _log.exception("a part of the platform failed to stop")
-
-
-def _engine_scheduler(platform: Platform) -> SchedulerLike:
-    from agentic_rl_tui.core.platform.composition import engine_scheduler
-
-    return engine_scheduler(platform)

@@ -1,25 +1,46 @@
 """Checking a job file: text in, the job and everything that is wrong with it out."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentic_rl_tui.core.jobfile.diagnostics import Diagnostic, Severity
+from pydantic import ValidationError
+
+from agentic_rl_tui.core.jobfile.check_data import check_data
+from agentic_rl_tui.core.jobfile.check_functions import check_functions, collect_functions
+from agentic_rl_tui.core.jobfile.check_opd import check_model, check_opd, is_opd
+from agentic_rl_tui.core.jobfile.check_training import check_training
+from agentic_rl_tui.core.jobfile.context import Context
+from agentic_rl_tui.core.jobfile.diagnostics import Diagnostic, Fix, Severity, TextEdit
 from agentic_rl_tui.core.jobfile.facts import WorkspaceFacts
 from agentic_rl_tui.core.jobfile.model import JobFile
+from agentic_rl_tui.core.jobfile.overrides import lay_over
+from agentic_rl_tui.core.jobfile.scenario import scenario_of
+from agentic_rl_tui.core.jobfile.tree import MappingNode, SyntaxProblem, parse
+from agentic_rl_tui.core.jobfile.values import DROP
+from agentic_rl_tui.core.jobfile.walk import Walker
 from agentic_rl_tui.core.models.errors import ConfigError
+
+_LONE_LF = re.compile(r"(?<!\r)\n")
+_ALL_BREAKS = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
 class JobDocument:
-    """A checked job file. job is None when the text has no readable structure."""
+    """A checked job file. job is None when the text has no readable structure.
+
+    Values that could not be read are left out of the job; `is_ok` says whether it may be used. training_rows is
+    None where the facts do not know every training file.
+    """
 
     path: Path
     text: str
     job: JobFile | None
     diagnostics: tuple[Diagnostic, ...]
     scenario: str = ""
+    training_rows: int | None = None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -49,7 +70,21 @@ def load(
         raise ConfigError(
             f"The job file {path} cannot be read: {error}.", advice="Check the path and its permissions.", number=1001
         ) from error
-    return check(raw.decode("utf-8", "replace"), path=path, facts=facts, overrides=overrides)
+    text, problem = decode(raw)
+    return _check(text, path, facts, overrides, problem)
+
+
+def decode(raw: bytes) -> tuple[str, tuple[int, str] | None]:
+    """The text of a file, and (offset, sentence) where it is not UTF-8. Bytes that fit nowhere become U+FFFD."""
+    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+        if raw.startswith(mark):
+            return raw.decode(encoding, "replace"), (0, "The file is UTF-16; save it as UTF-8.")
+    try:
+        return raw.decode("utf-8"), None
+    except UnicodeDecodeError as error:
+        offset = len(raw[: error.start].decode("utf-8"))
+        byte = raw[error.start]
+        return raw.decode("utf-8", "replace"), (offset, f"Byte 0x{byte:02x} is no UTF-8; save the file as UTF-8.")
 
 
 def check(
@@ -61,13 +96,98 @@ def check(
 ) -> JobDocument:
     """Check a text as the content of the file `path`, which is not read. Never raises for anything in the text.
 
-    overrides win over the file: keys of the schema (dotted or nested) and the names of the command line's options.
+    overrides win over the file: keys of the schema (nested, or dotted like ``training.hyper_parameters.n_epochs``)
+    and the names of the command line's options (job_name, training_files, reward_classpaths, …).
     """
-    del facts, overrides
-    import yaml
+    return _check(text, Path(path), facts, overrides, None)
 
+
+def _check(
+    text: str,
+    path: Path,
+    facts: WorkspaceFacts | None,
+    overrides: Mapping[str, Any] | None,
+    encoding_problem: tuple[int, str] | None,
+) -> JobDocument:
+    source = parse(text)
+    context = Context(source, source.root, path, facts)
+    if encoding_problem is not None:
+        offset, message = encoding_problem
+        context.report("encoding", (offset, offset + 1), message)
+    _check_text(context)
+    for problem in source.problems:
+        _report_syntax(context, problem)
+    if overrides:
+        context.root = lay_over(context, overrides)
+    context.values = Walker(context).read()
+    has_structure = isinstance(context.root, MappingNode) and source.is_whole
+    job = None
+    if has_structure:
+        _check_meaning(context)
+        job = _job(context)
+    context.diagnostics.sort(key=lambda item: (item.start, item.severity.rank))
+    scenario = scenario_of(job).name if job else ""
+    return JobDocument(path, text, job, tuple(context.diagnostics), scenario, context.training_rows)
+
+
+def _check_meaning(context: Context) -> None:
+    """The rules that look at several values together."""
+    opd = is_opd(context)
+    name = context.values.get("name")
+    if isinstance(name, str) and not 1 <= len(name) <= 256:
+        context.report_at("name-length", ("name",), f"The name has {len(name)} characters; 1 to 256 are allowed.")
+    check_data(context)
+    context.functions = collect_functions(context)
+    check_model(context, is_opd=opd)
+    if opd:
+        check_opd(context)
+    check_training(context, is_opd=opd)
+    check_functions(context, is_opd=opd)
+
+
+def _check_text(context: Context) -> None:
+    text = context.source.text
+    if context.source.shift:
+        fix = Fix("Remove the byte order mark", (TextEdit(0, 1, ""),))
+        context.report("byte-order-mark", (0, 1), "The file begins with a byte order mark.", fix=fix)
+    if "\r\n" in text:
+        lone = _LONE_LF.search(text)
+        if lone:
+            newline = context.source.newline()
+            edits = tuple(
+                TextEdit(match.start(), match.end(), newline)
+                for match in _ALL_BREAKS.finditer(text)
+                if match[0] != newline
+            )
+            fix = Fix("Make all line ends alike", edits)
+            message = "Some lines end in CRLF and some in LF."
+            context.report("line-ends", (lone.start(), lone.end()), message, fix=fix)
+
+
+def _report_syntax(context: Context, problem: SyntaxProblem) -> None:
+    place = (problem.start, problem.end)
+    message = problem.message[:1].upper() + problem.message[1:] + "."
+    if problem.kind == "tab":
+        text = context.source.text[problem.start : problem.end]
+        fix = Fix("Indent with spaces", (TextEdit(problem.start, problem.end, text.replace("\t", "  ")),))
+        context.report("yaml-tab", place, message, fix=fix)
+    elif problem.kind == "empty":
+        context.report("yaml-empty", place, message)
+    elif problem.kind == "documents":
+        context.report("yaml-documents", place, message)
+    else:
+        context.report("yaml-syntax", place, message)
+
+
+def _job(context: Context) -> JobFile | None:
+    """The job of all values that could be read."""
+    values = dict(context.values)
+    values["functions"] = [{**view.values, "type": view.kind} for view in context.functions]
+    values["datasets"] = [data for data in values.get("datasets") or [] if data is not DROP]
     try:
-        job = JobFile.model_validate({**(yaml.safe_load(text) or {}), "workspace_dir": path.parent})
-    except (yaml.YAMLError, ValueError, TypeError):
-        job = None
-    return JobDocument(path, text, job, ())
+        return JobFile.model_validate({**values, "workspace_dir": context.path.parent})
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_context=False):
+            place = tuple(step for step in problem["loc"] if isinstance(step, (str, int)))
+            context.report_at("wrong-type", place, f"{'.'.join(map(str, place))}: {problem['msg']}.")
+        return None

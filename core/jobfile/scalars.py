@@ -7,9 +7,9 @@ the reading says so, since such a value means one thing to a person and another 
 import json
 import math
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 Scalar = str | int | float | bool | None
 
@@ -45,8 +45,7 @@ class Oddity(Enum):
     DATE = auto()  # 2026-12-01: a date in 1.1
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What a plain scalar means. old is its value for YAML 1.1 where that differs."""
 
     value: Scalar
@@ -54,6 +53,7 @@ class Reading:
     old: Any = None
 
 
+@lru_cache(maxsize=4096)
 def read_plain(text: str) -> Reading:
     """The value of an unquoted scalar."""
     first = text[:1]

@@ -4,7 +4,6 @@ PyYAML's C parser composes the nodes; values are left as text, so that they can 
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +15,7 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from agentic_rl_tui.core.jobfile.diagnostics import Lines
+from agentic_rl_tui.core.jobfile.scalars import read_plain
 
 __all__ = ["MappingNode", "Node", "Path", "ScalarNode", "SequenceNode", "Source", "SyntaxProblem", "parse"]
 
@@ -103,7 +103,7 @@ class Source:
                 start = self.start(node)
                 return start + len(self.text[start:stop].rstrip())
             return stop
-        if getattr(node, "flow_style", False) or not node.value:
+        if is_flow(node) or not node.value:
             return stop
         last = node.value[-1]
         if isinstance(node, MappingNode):
@@ -256,10 +256,18 @@ def _without_section(body: str, at: int) -> str | None:
     return rest if rest != body and rest.strip() else None
 
 
-def pairs(node: Node) -> Iterator[tuple[Node, Node]]:
-    """The entries of a mapping as written, merges not followed."""
-    if isinstance(node, MappingNode):
-        yield from node.value
+def is_flow(node: Node) -> bool:
+    """Whether a collection is written with brackets."""
+    return bool(getattr(node, "flow_style", False))
+
+
+def is_null(node: Node) -> bool:
+    """Whether a node is nothing: empty, ``~`` or ``null``, or None from outside."""
+    if not isinstance(node, ScalarNode):
+        return False
+    if node.tag == GIVEN:
+        return node.value is None
+    return not node.style and read_plain(node.value).value is None
 
 
 def key_text(node: Node) -> str | None:

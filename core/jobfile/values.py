@@ -1,0 +1,289 @@
+"""Reading single values of a job file as what their key stands for."""
+
+import math
+from typing import Any
+
+from agentic_rl_tui.core.jobfile.context import Context
+from agentic_rl_tui.core.jobfile.diagnostics import Fix, Severity
+from agentic_rl_tui.core.jobfile.keys import Key, Kind
+from agentic_rl_tui.core.jobfile.names import closest
+from agentic_rl_tui.core.jobfile.scalars import (
+    Oddity,
+    Reading,
+    number_from_text,
+    read_plain,
+    render_number,
+    render_text,
+)
+from agentic_rl_tui.core.jobfile.tree import GIVEN, IMPLICIT, MappingNode, Node, Path, ScalarNode, SequenceNode, is_null
+
+_STANDARD = "tag:yaml.org,2002:"
+_PLAIN_TAGS = frozenset(_STANDARD + name for name in ("str", "int", "float", "bool", "null", "map", "seq"))
+_CHOICE_WORDS = {
+    "rl": "reinforcement",
+    "opd": "pg_opd",
+    "distillation": "pg_opd",
+    "train": "training",
+    "val": "validation",
+    "valid": "validation",
+    "eval": "validation",
+    "test": "testing",
+    "agent": "rollout",
+    "group": "group_reward",
+    "none": "no",
+    "never": "no",
+    "step": "steps",
+    "epochs": "epoch",
+    "cosine_with_restarts": "cosine",
+    "url": "download_url",
+    "oss": "oss_mount",
+    "file": "file_id",
+}
+
+DROP: Any = object()
+"""Stands for a value that could not be read."""
+
+_THRESHOLDS = frozenset({"memory_scale_threshold", "concurrency_scale_threshold"})
+
+
+class ValueReader:
+    """Each method gives the value of a node, or DROP with the reason reported."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._seen: set[tuple[str, int]] = set()
+
+    def _report(
+        self, rule: str, node: Node, message: str, fix: Fix | None = None, level: Severity | None = None
+    ) -> None:
+        """Report once a place: an aliased node is read at each of its uses."""
+        mark = (rule, id(node))
+        if mark not in self._seen:
+            self._seen.add(mark)
+            self.context.report(rule, node, message, fix=fix, severity=level)
+
+    def _wrong(self, node: Node, key: Key, fix: Fix | None = None) -> Any:
+        allowed = f" ({key.range_text})" if key.range_text else ""
+        self._report("wrong-type", node, f"{key.name} must be {_article(key)}{allowed}, not {_what(node)}.", fix)
+        return DROP
+
+    def _rewrite(self, label: str, node: Node, text: str) -> Fix | None:
+        return self.context.fix(label, self.context.rewrite(node, text))
+
+    def _check_tag(self, node: Node) -> None:
+        if node.tag not in _PLAIN_TAGS:
+            shown = node.tag.replace(_STANDARD, "!!")
+            self._report("yaml-tag", node, f"The tag {shown} has no meaning in a job file.")
+
+    def _removal(self, path: Path) -> Fix | None:
+        return self.context.fix(f"Remove the empty {path[-1]}", self.context.remove(path)) if path else None
+
+    def _null_value(self, node: Node, key: Key, path: Path) -> Any:
+        """A written ``null``."""
+        if not key.is_nullable:
+            self._report("null-value", node, f"{key.name} is empty.", self._removal(path))
+        return DROP
+
+    def _reading(self, node: ScalarNode) -> Reading:
+        """What a scalar says: quoted ones are text, those from outside are what they are."""
+        if node.tag == GIVEN:
+            return Reading(node.value)
+        if node.tag != IMPLICIT:
+            self._check_tag(node)
+            if node.tag == _STANDARD + "str":
+                return Reading(node.value)
+            plain = read_plain(node.value)
+            return plain if plain.oddity is not Oddity.FLOAT_AS_TEXT else Reading(plain.value)
+        return Reading(node.value) if node.style else read_plain(node.value)
+
+    def _scalar(self, node: ScalarNode, name: str, *, is_text: bool = False) -> Any:
+        """A value of no particular type. is_text: an environment variable, which is text in the end."""
+        reading = self._reading(node)
+        if reading.oddity is None:
+            return reading.value
+        if reading.oddity is Oddity.FLOAT_AS_TEXT and not is_text:
+            text = render_number(float(reading.value))  # type: ignore[arg-type]
+            fix = self._rewrite(f"Write {text}", node, text)
+            self._report("number-as-text", node, f"{name}: {node.value} is text for YAML 1.1.", fix)
+            return reading.value
+        quoted = _quoted(node.value)
+        fix = self._rewrite(f"Write {quoted}", node, quoted)
+        self._report("ambiguous-value", node, f"{name}: {node.value} {_disagreement(reading)}; quote it.", fix)
+        return node.value
+
+    def _text(self, node: Node, key: Key, path: Path) -> Any:
+        if not isinstance(node, ScalarNode):
+            return self._wrong(node, key)
+        reading = self._reading(node)
+        value = reading.value
+        if isinstance(value, str) and reading.oddity is None:
+            return value
+        if value is None:
+            return self._null_value(node, key, path)
+        quoted = _quoted(str(node.value))
+        fix = self._rewrite(f"Write {quoted}", node, quoted)
+        if reading.oddity is not None:
+            self._report("ambiguous-value", node, f"{key.name}: {node.value} {_disagreement(reading)}; quote it.", fix)
+            return node.value
+        self._report("wrong-type", node, f"{key.name} must be text, not {_what(node)}; quote it.", fix)
+        return str(node.value)
+
+    def _number(self, node: Node, key: Key, path: Path) -> Any:
+        if not isinstance(node, ScalarNode):
+            return self._wrong(node, key)
+        text = node.value
+        if node.tag == IMPLICIT and not node.style and text.isdecimal() and text.isascii() and text[0] != "0":
+            value: Any = int(text) if len(text) < 19 else self._odd_number(node, key, path)
+        else:
+            value = self._odd_number(node, key, path)
+        if value is DROP:
+            return DROP
+        if key.kind is Kind.INT and isinstance(value, float):
+            if not math.isfinite(value) or value != int(value):
+                return self._wrong(node, key)
+            value = int(value)
+        return value if key.holds(value) else self._outside(node, key, value)
+
+    def _odd_number(self, node: ScalarNode, key: Key, path: Path) -> Any:
+        """A number that is not simply written in digits."""
+        reading = self._reading(node)
+        value = reading.value
+        if value is None:
+            return self._null_value(node, key, path)
+        if isinstance(value, bool):
+            return self._wrong(node, key)
+        if isinstance(value, (int, float)):
+            if reading.oddity is not None:
+                self._odd_reading(node, key, reading, value)
+            return value
+        number = number_from_text(value)
+        if number is None or (reading.oddity is not None and reading.oddity is not Oddity.UNDERSCORES):
+            return self._wrong(node, key)
+        fixed = render_number(number)
+        fix = self._rewrite(f"Write {fixed}", node, fixed)
+        if reading.oddity is Oddity.UNDERSCORES:
+            self._report("ambiguous-value", node, f"{key.name}: {value} {_disagreement(reading)}.", fix)
+        elif node.tag != GIVEN:
+            self._report("quoted-number", node, f"{key.name} is a number; without quotes it is sent as one.", fix)
+        return number
+
+    def _odd_reading(self, node: Node, key: Key, reading: Reading, value: int | float) -> None:
+        if reading.oddity is Oddity.FLOAT_AS_TEXT:
+            if key.kind is Kind.INT and float(value).is_integer():
+                value = int(value)
+            text = render_number(value)
+            fix = self._rewrite(f"Write {text}", node, text)
+            message = f"{key.name}: YAML 1.1 reads {node.value} as text, not as a number; write {text}."
+            self._report("number-as-text", node, message, fix)
+            return
+        text = render_number(value)
+        fix = self._rewrite(f"Write {text}", node, text)
+        self._report("ambiguous-value", node, f"{key.name}: {node.value} {_disagreement(reading)}.", fix)
+
+    def _outside(self, node: Node, key: Key, value: int | float) -> Any:
+        if key.name in _THRESHOLDS and 1 < value <= 100:
+            text = render_number(round(value / 100, 6))
+            fix = self._rewrite(f"Write {text}", node, text)
+            self._report(
+                "threshold-percent", node, f"{key.name} is a share from 0 to 1; {value:g} looks like percent.", fix
+            )
+            return round(value / 100, 6)
+        self._report("out-of-range", node, f"{key.name} must be {key.range_text}; it is {value:g}.")
+        return DROP
+
+    def _bool(self, node: Node, key: Key, path: Path) -> Any:
+        if not isinstance(node, ScalarNode):
+            return self._wrong(node, key)
+        reading = self._reading(node)
+        if isinstance(reading.value, bool):
+            return reading.value
+        if reading.value is None:
+            return self._null_value(node, key, path)
+        if reading.oddity is Oddity.BOOLEAN_WORD:
+            word = "true" if reading.old else "false"
+            fix = self._rewrite(f"Write {word}", node, word)
+            self._report("ambiguous-value", node, f"{key.name}: {node.value} {_disagreement(reading)}.", fix)
+            return bool(reading.old)
+        if isinstance(reading.value, str) and reading.value.lower() in ("true", "false"):
+            word = reading.value.lower()
+            self._wrong(node, key, self._rewrite(f"Write {word}", node, word))
+            return word == "true"
+        return self._wrong(node, key)
+
+    def _choice(self, node: Node, key: Key, path: Path) -> Any:
+        if not isinstance(node, ScalarNode):
+            return self._wrong(node, key)
+        value = node.value
+        if value in key.choices:
+            return self._plain_choice(node, key, path)
+        if is_null(node):
+            return self._null_value(node, key, path)
+        word = str(value)
+        guess = _CHOICE_WORDS.get(word.strip().lower().replace("-", "_"))
+        if guess not in key.choices:
+            guess = closest(word, key.choices)
+        hint = f"; did you mean {guess}?" if guess else "."
+        fix = self._rewrite(f"Write {guess}", node, guess) if guess else None
+        self._report("not-a-choice", node, f"{key.name} must be {key.range_text}, not {_shown(word)}{hint}", fix)
+        return guess or DROP
+
+    def _plain_choice(self, node: ScalarNode, key: Key, path: Path) -> Any:
+        """A choice that is spelt right; ``no`` needs quotes, since YAML 1.1 takes it for false."""
+        if node.tag == IMPLICIT and not node.style and read_plain(node.value).oddity is Oddity.BOOLEAN_WORD:
+            return self._text(node, key, path)
+        return node.value
+
+
+def _what(node: Node) -> str:
+    """A value in words, short."""
+    if isinstance(node, MappingNode):
+        return "a section"
+    if isinstance(node, SequenceNode):
+        return "a list"
+    if is_null(node):
+        return "nothing"
+    return _shown(str(node.value))
+
+
+def _shown(text: str) -> str:
+    cut = text if len(text) <= 40 else text[:39] + "…"
+    return repr(cut)
+
+
+_ARTICLES = {
+    Kind.TEXT: "text",
+    Kind.INT: "a whole number",
+    Kind.NUMBER: "a number",
+    Kind.BOOL: "true or false",
+    Kind.CHOICE: "one of these",
+    Kind.SECTION: "a section of keys",
+    Kind.LIST: "a list",
+    Kind.TEXTS: "a list of texts",
+    Kind.NUMBERS: "names with numbers",
+    Kind.VALUES: "names with values",
+    Kind.ANY: "a value",
+}
+
+
+def _article(key: Key) -> str:
+    return _ARTICLES[key.kind]
+
+
+def _disagreement(reading: Reading) -> str:
+    oddity = reading.oddity
+    if oddity is Oddity.BOOLEAN_WORD:
+        return f"is {'true' if reading.old else 'false'} for YAML 1.1 and text for 1.2"
+    if oddity is Oddity.INT_AS_OTHER:
+        return f"is {reading.old} for YAML 1.1 and {reading.value} for 1.2"
+    if oddity is Oddity.UNDERSCORES:
+        return "is a number for YAML 1.1 and text for 1.2"
+    if oddity is Oddity.BASE_SIXTY:
+        return "counts in sixties for YAML 1.1 and is text for 1.2"
+    if oddity is Oddity.DATE:
+        return "is a date for YAML 1.1 and text for 1.2"
+    return "is text for YAML 1.1 and a number for 1.2"
+
+
+def _quoted(text: str) -> str:
+    rendered = render_text(text)
+    return rendered if rendered.startswith('"') else f'"{rendered}"'

@@ -25,7 +25,14 @@ from agentic_rl_tui.core.models.errors import (
     TimedOut,
     UploadError,
 )
-from agentic_rl_tui.core.models.functions import FunctionKind, Instance, InstanceLogEntry, InstanceLogPage, Runtime
+from agentic_rl_tui.core.models.functions import (
+    FunctionKind,
+    Instance,
+    InstanceLogEntry,
+    InstanceLogPage,
+    InstanceState,
+    Runtime,
+)
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 
@@ -174,6 +181,24 @@ class Functions:
         )
         return _instance(answer, instance_id)
 
+    async def wait_active(self, instance_id: str, *, timeout_s: float = 120.0, interval_s: float = 1.0) -> Instance:
+        """The instance once it is deployed. Raises DeploymentError when it never is; unknown states count as active."""
+        started = time.monotonic()
+        delay = min(0.1, interval_s)
+        while True:
+            instance = await self.query(instance_id)
+            if instance.status not in (InstanceState.INITIALISED, InstanceState.DEPLOYING):
+                return instance
+            waited = time.monotonic() - started
+            if waited + delay > timeout_s:
+                raise DeploymentError(
+                    f"{instance_id} is still being deployed after {waited:.0f} s",
+                    advice="Read the instance's log, or try again later.",
+                    number=1420,
+                )
+            await self._transport.retry.sleep(delay)
+            delay = min(interval_s, delay * 2)
+
     async def health(self, instance: Instance) -> dict[str, Any]:
         """The function server's own words; ``status`` is ``healthy`` when it takes calls."""
         url = instance.trigger_url.rstrip("/") + "/health"
@@ -306,8 +331,8 @@ def _instance(answer: Answer, instance_id: str | None) -> Instance:
     output = dict(answer.part("output"))
     found = output.pop("instanceId", None) or output.get("instance_id") or instance_id
     url = output.get("trigger_url")
-    if not found or not isinstance(url, str) or not url.strip():
-        words = output.get("message") or answer.body.get("message")
+    words = output.get("message") or answer.body.get("message")
+    if not found or not isinstance(url, str) or not url.strip() or output.get("status") == InstanceState.UNKNOWN:
         if words:
             raise DeploymentError(
                 f"the instance does not answer: {plain(str(words))}", request_id=answer.request_id, number=1440

@@ -28,14 +28,15 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.sdk.events import StepProgress as StepProgress
     from agentic_rl_tui.core.sdk.events import StepStarted as StepStarted
     from agentic_rl_tui.core.sdk.facade import AgenticRL as AgenticRL
-    from agentic_rl_tui.core.sdk.facade import Health as Health
+    from agentic_rl_tui.core.sdk.health import Health as Health
     from agentic_rl_tui.core.sdk.register import Registered as Registered
     from agentic_rl_tui.core.sdk.upload import Uploaded as Uploaded
 
 _CLIENT = "agentic_rl_tui.core.client"
 _SDK = "agentic_rl_tui.core.sdk"
 _HOMES = {
-    **dict.fromkeys(("AgenticRL", "Health"), f"{_SDK}.facade"),
+    "AgenticRL": f"{_SDK}.facade",
+    "Health": f"{_SDK}.health",
     **dict.fromkeys(
         (
             "AgenticRLFunctionComponent",

@@ -40,7 +40,6 @@ SCOPES: Mapping[str, str] = {
     "app": "Everywhere",
     "view": "This place",
     "table": "Lists",
-    "text": "Reading text",
     "log": "Logs",
     "jobs": "Jobs",
     "job": "One job",
@@ -53,10 +52,10 @@ SCOPES: Mapping[str, str] = {
 
 TOGETHER: tuple[frozenset[str], ...] = (
     frozenset({"app", "view", "table", "jobs"}),
-    frozenset({"app", "view", "text", "log", "job"}),
+    frozenset({"app", "view", "log", "job"}),
     frozenset({"app", "view", "table", "job"}),
-    frozenset({"app", "view", "text", "workspace"}),
-    frozenset({"app", "view", "table", "text", "functions"}),
+    frozenset({"app", "view", "table", "workspace"}),
+    frozenset({"app", "view", "table", "functions"}),
     frozenset({"app", "view", "table", "jobfile"}),
     frozenset({"table", "problems"}),
 )
@@ -120,6 +119,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("log.wrap", "w", "wrap", "wrap long lines, or cut them at the edge"),
     Action("log.numbers", "#", "line numbers", "show or hide line numbers"),
     Action("log.line", "ctrl+g", "go to line", "go to a line by its number", "ask('line')"),
+    Action("jobfile.save", "ctrl+s", "save", "write the job file", footer=1),
+    Action("jobfile.submit", "f5,ctrl+j", "submit", "check the job file and submit it", footer=2, dangerous=True),
+    Action("workspace.unfold", "right,l", "unfold", "open the folder", palette=False),
+    Action("workspace.fold", "left,h", "fold", "close the folder, or go to the one around it", palette=False),
     Action("jobs.copy", "y,c", "copy id", "copy the ids of the chosen jobs"),
 )
 

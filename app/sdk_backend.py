@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.app.backend import HealthFacts, LogChunk, LogNote, StepNews
+from agentic_rl_tui.core.client.transport import Request, checked_id
+from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
 from agentic_rl_tui.core.sdk import AgenticRL, events
 from agentic_rl_tui.core.settings import Settings
@@ -49,6 +51,25 @@ class SdkBackend:
         async with AgenticRL(settings=self._settings) as client:
             return await client.init(job_file).run(on_event=lambda event: _tell(event, on_news))
 
+    async def report(self, job_id: str) -> dict[str, Any] | None:
+        return await self._own(f"//local/v1/jobs/{checked_id(job_id)}/report")
+
+    async def trajectories(
+        self, job_id: str, *, step: int | None = None, sample: int | None = None
+    ) -> dict[str, Any] | None:
+        query = {name: value for name, value in (("step", step), ("sample", sample)) if value is not None}
+        return await self._own(f"//local/v1/jobs/{checked_id(job_id)}/trajectories", query)
+
+    async def _own(self, target: str, query: dict[str, Any] | None = None) -> dict[str, Any] | None:
+        """What only the local platform keeps of a job; None elsewhere and where it has nothing."""
+        if not self._settings.profile.is_local:
+            return None
+        try:
+            answer = await self._client.transport.call(Request("GET", target, query=query))
+        except NotFound:
+            return None
+        return answer.body if isinstance(answer.body, dict) else None
+
     async def close(self) -> None:
         await self._client.close()
 
@@ -77,7 +98,3 @@ def _tell(event: events.Event, on_news: Callable[[StepNews], None]) -> None:
             on_news(StepNews("job", "job created", "finished", detail=event.job.job_id, is_reused=event.adopted))
         case events.Note():
             on_news(StepNews("note", event.text, "note"))
-
-
-def _object(value: Any) -> dict[str, Any] | None:
-    return value if isinstance(value, dict) else None

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,6 +44,7 @@ class Options:
     clock: Callable[[], float] = time.time
     is_polling: bool = True
     zone: tzinfo | None = None
+    is_read_only: bool = False
 
 
 def _connect(settings: "Settings") -> "Backend":
@@ -52,10 +54,14 @@ def _connect(settings: "Settings") -> "Backend":
     return SdkBackend(settings)
 
 
-def _jobs() -> Screen[Any]:
-    from agentic_rl_tui.app.screens.jobs import JobsScreen
+def _place(module: str, name: str) -> Callable[[], Screen[Any]]:
+    """A place that is imported when somebody first goes there."""
 
-    return JobsScreen()
+    def make() -> Screen[Any]:
+        screen: Screen[Any] = getattr(import_module(f"agentic_rl_tui.app.screens.{module}"), name)()
+        return screen
+
+    return make
 
 
 class ArlApp(App[int]):
@@ -65,8 +71,13 @@ class ArlApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH: ClassVar[list[Any]] = [STYLES / "app.tcss"]
     BINDINGS = keymap.bindings("app")
-    MODES: ClassVar[dict[str, Any]] = {"jobs": _jobs}
-    DEFAULT_MODE = "jobs"
+    MODES: ClassVar[dict[str, Any]] = {
+        "workspace": _place("workspace", "WorkspaceScreen"),
+        "functions": _place("functions", "FunctionsScreen"),
+        "jobfile": _place("jobfile", "JobFileScreen"),
+        "jobs": _place("jobs", "JobsScreen"),
+        "traces": _place("traces", "TracesScreen"),
+    }
 
     backend: reactive["Backend | None"] = reactive(None)
     workspace_shown: reactive[str] = reactive("")
@@ -102,10 +113,11 @@ class ArlApp(App[int]):
         self._connect = connect
         super().__init__()
         self._last_place: str | None = None
+        self._current_mode = place_name(start_place) or "jobs"
+        self._screen_stacks = {self._current_mode: []}
         for theme in themes.themes():
             self.register_theme(theme)
         self.theme = str(settings.get("tui.theme", themes.DARK))
-        self._start_place = start_place
         self._show_profile()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -185,6 +197,15 @@ class ArlApp(App[int]):
         self.action_go("jobs")
         self.push_screen(JobScreen(job_id, job=job, tab=tab))
 
+    def open_job_file(self, path: Path) -> None:
+        """Go to the job file place with this file."""
+        self.job_file = path
+        self.action_go("jobfile")
+        screen = self.screen
+        opened = getattr(screen, "path", None)
+        if screen.is_mounted and opened != path and hasattr(screen, "open"):
+            screen.open(path)
+
     # What people are told
 
     def add_problem(self, item: Problem) -> None:
@@ -192,13 +213,17 @@ class ArlApp(App[int]):
 
     def fail(self, error: ArlError, doing: str) -> None:
         """Tell that something the user or a refresh asked for failed, and keep it."""
-        item = problem(error, doing, at=datetime.fromtimestamp(self.clock(), self.zone))
-        self.add_problem(item)
+        item = self.keep(error, doing)
         self.notify(item.message, title=item.title, severity="error", timeout=8, markup=False)
 
-    def report_bug(self, error: BaseException, doing: str) -> None:
+    def keep(self, error: BaseException, doing: str) -> Problem:
+        """Keep an error for the problems pane without telling of it: for places that show it themselves."""
         item = problem(error, doing, at=datetime.fromtimestamp(self.clock(), self.zone))
         self.add_problem(item)
+        return item
+
+    def report_bug(self, error: BaseException, doing: str) -> None:
+        item = self.keep(error, doing)
         self.notify(
             f"{item.message}\nPress ! to read and copy the report.",
             title="A fault of this program",
@@ -234,6 +259,26 @@ class ArlApp(App[int]):
 
         self.push_screen(Help(help_sections(self.screen)))
 
+    def action_palette(self) -> None:
+        from agentic_rl_tui.app.screens.base import PlaceScreen
+        from agentic_rl_tui.app.screens.palette import Command, Palette, commands
+
+        screen = self.screen
+        if not isinstance(screen, PlaceScreen):
+            return
+
+        async def run(command: Command | None) -> None:
+            if command is not None:
+                await self.run_action(command.run, default_namespace=command.node)
+
+        self.push_screen(Palette(commands(screen)), run)
+
+    def action_problems(self) -> None:
+        from agentic_rl_tui.app.screens.problems import Problems
+
+        if not isinstance(self.screen, Problems):
+            self.push_screen(Problems(self.problems.items))
+
     def action_theme(self) -> None:
         self.theme = themes.LIGHT if self.theme == themes.DARK else themes.DARK
 
@@ -244,6 +289,12 @@ class ArlApp(App[int]):
         self.exit(0)
 
 
+def place_name(name: str | None) -> str | None:
+    """A place by the name somebody typed: ``job-file`` and ``jobfile`` are the same."""
+    plain = (name or "").replace("-", "").replace("_", "").replace(" ", "").lower()
+    return next((tab.name for tab in PLACES if tab.name == plain), None)
+
+
 def _home(path: Path) -> str:
     try:
         return f"~/{path.relative_to(Path.home())}" if path != Path.home() else "~"
@@ -252,9 +303,20 @@ def _home(path: Path) -> str:
 
 
 def run_tui(
-    settings: "Settings", *, start_place: str | None = None, job_file: Path | None = None, submit_ready: bool = False
+    settings: "Settings",
+    *,
+    start_place: str | None = None,
+    job_file: Path | None = None,
+    submit_ready: bool = False,
+    read_only: bool = False,
 ) -> int:
     """Run the app until it is left; the exit code of the process."""
-    app = ArlApp(settings, start_place=start_place, job_file=job_file, submit_ready=submit_ready)
+    app = ArlApp(
+        settings,
+        start_place=start_place,
+        job_file=job_file,
+        submit_ready=submit_ready,
+        options=Options(is_read_only=read_only),
+    )
     code = app.run()
     return app.return_code or 0 if code is None else code

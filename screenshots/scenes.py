@@ -134,7 +134,7 @@ class FakeBackend:
         self.calls: list[tuple[str, str]] = []
         self.news: list[StepNews] = []
         self.reports: dict[str, dict[str, Any]] = {}
-        self.trajectory_steps: dict[str, dict[str, Any]] = {}
+        self.trajectory_pages: dict[str, dict[str, Any]] = {}
 
     def _check(self) -> None:
         if self.broken is not None:
@@ -187,8 +187,11 @@ class FakeBackend:
     async def report(self, job_id: str) -> dict[str, Any] | None:
         return self.reports.get(job_id)
 
-    async def trajectories(self, job_id: str, step: int | None) -> dict[str, Any] | None:
-        return self.trajectory_steps.get(f"{job_id}/{step}" if step is not None else job_id)
+    async def trajectories(
+        self, job_id: str, *, step: int | None = None, sample: int | None = None
+    ) -> dict[str, Any] | None:
+        key = "/".join(str(part) for part in (job_id, step, sample) if part is not None)
+        return self.trajectory_pages.get(key)
 
     async def close(self) -> None:
         return None
@@ -212,7 +215,7 @@ def app(backend: FakeBackend, workspace: Path = Path("/home/user/calc-agent"), *
     return made
 
 
-def sample_log(steps: int = 28, total: int = 64) -> list[str]:
+def sample_log(steps: int = 28) -> list[str]:
     """A log in the service's form: text lines, and a dict of numbers at every step."""
     dice = random.Random(11)
     rewards = curve(steps, 0.31, 0.74)
@@ -220,7 +223,7 @@ def sample_log(steps: int = 28, total: int = 64) -> list[str]:
         "2026-12-01 21:00:00,104 - INFO - job calc-agent-3f2a starts: RL, practice policy",
         "2026-12-01 21:00:00,391 - INFO - rollout calc-rollout: 1 instance, 8 calls at once",
         "2026-12-01 21:00:00,402 - INFO - reward answer: weight 1.0, 1 instance",
-        "2026-12-01 21:00:00,511 - INFO - training data 256 rows, validation data 64 rows, 64 steps of 8 prompts x 8 rollouts",
+        "2026-12-01 21:00:00,511 - INFO - data: 256 rows to train, 64 to validate; 64 steps of 8 prompts x 8 rollouts",
     ]
     for step in range(1, steps + 1):
         minute, second = divmod(step * 9, 60)
@@ -228,9 +231,7 @@ def sample_log(steps: int = 28, total: int = 64) -> list[str]:
         if step % 9 == 4:
             lines.append(f"{when} - WARNING - reward answer: 1 of 64 answers had no '### ANSWER' line, score 0")
         if step == 17:
-            lines.append(
-                f"{when} - ERROR - rollout calc-rollout raised TimeoutError after 30.0 s (sample 41, rollout 3), retried"
-            )
+            lines.append(f"{when} - ERROR - rollout calc-rollout raised TimeoutError after 30.0 s (sample 41), retried")
         values = {
             "step": step,
             "critic/rewards/mean": rewards[step - 1],

@@ -392,8 +392,8 @@ class LogView(Painted, ScrollView, can_focus=True):
             (raw,) = self.source.lines(line, line + 1) or ("",)
             strip = self._line_strip(raw)
             height = max(1, -(-strip.cell_length // width))
-            for part in range(sub, min(height, sub + wanted - len(rows))):
-                rows.append(_Row(line, part, strip.crop(part * width, (part + 1) * width)))
+            parts = range(sub, min(height, sub + wanted - len(rows)))
+            rows += [_Row(line, part, strip.crop(part * width, (part + 1) * width)) for part in parts]
             line, sub = line + 1, 0
         return rows
 

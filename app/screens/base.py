@@ -97,7 +97,7 @@ class PlaceScreen(Reporting[None]):
                     continue
                 label = layer.label
             ranked[action.footer] = KeyHint(
-                key_label(key), label, active.binding.action, self.why_not(action.id) is None
+                key_label(key), label, active.binding.action, self.blocked(action.id) is None
             )
         order = sorted(ranked)
         if len(order) > MOST_HINTS:
@@ -117,9 +117,16 @@ class PlaceScreen(Reporting[None]):
         """The reason why an action has nothing to act on now; its key stays, dimmed, and says this when pressed."""
         return None
 
+    def blocked(self, action_id: str) -> str | None:
+        """`why_not`, and the wish to change nothing when the program was started read-only."""
+        action = by_id(action_id)
+        if action is not None and action.dangerous and self.arl.options.is_read_only:
+            return "Started with --read-only: nothing can be changed from here"
+        return self.why_not(action_id)
+
     def may(self, action_id: str) -> bool:
         """Whether an action can go ahead; says why where it cannot."""
-        reason = self.why_not(action_id)
+        reason = self.blocked(action_id)
         if reason is not None:
             self.arl.refuse(reason)
         return reason is None
@@ -130,8 +137,13 @@ class PlaceScreen(Reporting[None]):
         if self.prompt.is_open:
             yield Layer("close", self.prompt.leave)
         yield from self.undo_layers()
-        if len(self.app.screen_stack) > 1:
+        if self.is_on_top_of_another:
             yield Layer(self.back_label, self.leave_screen)
+
+    @property
+    def is_on_top_of_another(self) -> bool:
+        """Whether there is a place below this one to go back to; dialogs do not count."""
+        return self.app.screen_stack.index(self) > 0 if self in self.app.screen_stack else False
 
     @property
     def back_label(self) -> str:
@@ -147,7 +159,7 @@ class PlaceScreen(Reporting[None]):
             self.refresh_hints()
 
     def action_quit(self) -> None:
-        if len(self.app.screen_stack) > 1:
+        if self.is_on_top_of_another:
             self.leave_screen()
         else:
             self.arl.action_leave()

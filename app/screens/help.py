@@ -25,7 +25,7 @@ def help_sections(screen: "Screen[object]") -> tuple[Section, ...]:
             style = "$warn" if action.dangerous else "$ink"
             value: list[Span] = [(action.help, style)]
             scopes.setdefault(action.scope, []).append(Fact("  ".join(labels[:3]), value))
-    order = ["jobs", "job", "jobfile", "workspace", "functions", "log", "text", "table", "view", "app"]
+    order = ["jobs", "job", "jobfile", "workspace", "functions", "log", "table", "view", "app"]
     ranked = sorted(scopes, key=lambda scope: order.index(scope) if scope in order else 0)
     return tuple(Section(SCOPES.get(scope, scope), tuple(scopes[scope])) for scope in ranked)
 

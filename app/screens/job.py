@@ -370,11 +370,11 @@ class JobScreen(PlaceScreen):
 
     def action_cancel(self) -> None:
         if self.may("job.cancel"):
-            self._ask("Cancel", "Its work so far is kept; it does not go on.", self._do_cancel)
+            self._ask("Cancel", "What is done so far is kept. A canceled job cannot go on.", self._do_cancel)
 
     def action_delete(self) -> None:
         if self.may("job.delete"):
-            self._ask("Delete", "Its log and its results on the platform are lost.", self._do_delete)
+            self._ask("Delete", "The log and the results on the platform are lost for good.", self._do_delete)
 
     def _ask(self, verb: str, meaning: str, act: "object") -> None:
         job = self.job
@@ -388,7 +388,7 @@ class JobScreen(PlaceScreen):
             ((meaning, "$muted"),),
         )
         self.app.push_screen(
-            Confirm(f"{verb} {name}?", lines, yes=verb, no="Keep"),
+            Confirm(f"{verb} {name}?", lines, yes=f"{verb} job", no="Keep"),
             lambda is_sure: act() if is_sure else None,  # type: ignore[operator]
         )
 

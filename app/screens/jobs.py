@@ -301,14 +301,15 @@ class JobsScreen(PlaceScreen):
     def action_cancel(self) -> None:
         if self.may("jobs.cancel"):
             rows = tuple(row for row in self.table.chosen if row.can_cancel)
-            self._confirm(rows, "Cancel", "Their work so far is kept; it does not go on.", self._do_cancel)
+            self._confirm(rows, "Cancel", "What is done so far is kept. A canceled job cannot go on.", self._do_cancel)
 
     def action_delete(self) -> None:
         if self.may("jobs.delete"):
             rows = self.table.chosen
-            self._confirm(rows, "Delete", "The log and the results on the platform are lost.", self._do_delete)
+            self._confirm(rows, "Delete", "The log and the results on the platform are lost for good.", self._do_delete)
 
     def _confirm(self, rows: tuple[JobRow, ...], verb: str, meaning: str, act: "Callable[[JobRow], object]") -> None:
+        noun = "job" if len(rows) == 1 else f"{len(rows)} jobs"
         what = rows[0].name if len(rows) == 1 else f"{len(rows)} jobs"
         shown: list[tuple[Span, ...]] = [
             ((f"{row.look.glyph} ", row.look.style), (row.name, "$ink"), (f"  {row.job_id}", "$faint"))
@@ -323,7 +324,7 @@ class JobsScreen(PlaceScreen):
                 for row in rows:
                     act(row)
 
-        self.app.push_screen(Confirm(f"{verb} {what}?", lines, yes=verb, no="Keep"), answered)
+        self.app.push_screen(Confirm(f"{verb} {what}?", lines, yes=f"{verb} {noun}", no="Keep"), answered)
 
     @work(group="jobs.act", exit_on_error=False)
     async def _do_cancel(self, row: JobRow) -> None:

@@ -1,0 +1,231 @@
+"""Trying a function on this machine: from a clean copy of the exact package, in its own process.
+
+`try_function` makes one call, `sweep` many; `open_trial` keeps a function open for more calls.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agentic_rl_tui.core.functions.calls import CallError, CallStatus
+from agentic_rl_tui.core.functions.discovery import Discovery, discover
+from agentic_rl_tui.core.functions.harness_inputs import (
+    DEFAULT_ROLLOUTS,
+    ModelResource,
+    Payload,
+    agent_output,
+    check_input,
+    group_input,
+    load_input,
+    made_up_outputs,
+    masked,
+    needed,
+    read_row,
+    read_rows,
+    reward_input,
+    rollout_input,
+    row_inputs,
+)
+from agentic_rl_tui.core.functions.harness_report import RowResult, Stage, SweepReport, TestReport, Verdict
+from agentic_rl_tui.core.functions.harness_trial import (
+    Recorder,
+    Trial,
+    TrialOptions,
+    find_class,
+    input_report,
+    open_trial,
+)
+from agentic_rl_tui.core.functions.output import OnOutput, OutputLine
+from agentic_rl_tui.core.models.errors import FunctionFailed
+from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.processors import ClassPath, ProcessorInfo
+
+__all__ = [
+    "ModelResource",
+    "Recorder",
+    "RowResult",
+    "RowSource",
+    "Stage",
+    "SweepReport",
+    "TestReport",
+    "Trial",
+    "TrialOptions",
+    "Verdict",
+    "build_input",
+    "open_trial",
+    "read_rows",
+    "row_inputs",
+    "sweep",
+    "try_function",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource:
+    """A data row to build an input from. answers: what the assistant says, one rollout each.
+
+    rollout: a rollout class of the workspace that makes the rollouts instead, `rollouts` of them, with `resource`.
+    """
+
+    row: Mapping[str, Any]
+    index: int = 0
+    answers: Sequence[str] = ()
+    rollout: ClassPath | str | None = None
+    rollouts: int = DEFAULT_ROLLOUTS
+    resource: ModelResource | None = None
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path, index: int, **options: Any) -> "RowSource":
+        """Row `index` (from 0) of a data file. Raises InputError."""
+        return cls(read_row(path, index), index, **options)
+
+
+async def try_function(
+    workspace: Path,
+    classpath: ClassPath | str,
+    source: Mapping[str, Any] | str | Path | RowSource,
+    *,
+    options: TrialOptions | None = None,
+    on_output: OnOutput | None = None,
+    recorder: Recorder | None = None,
+    discovery: Discovery | None = None,
+) -> TestReport:
+    """Call a function once and report everything about it.
+
+    source: the input itself (dictionary, JSON text, path of a JSON file), or a data row to build it from. A function
+    that does not start is a report too. Raises InputError and PackageError for what the user can mend beforehand.
+    """
+    found = discovery or await asyncio.to_thread(discover, workspace)
+    info = find_class(workspace, classpath, found)
+    shared: dict[str, Any] = {"options": options, "recorder": recorder, "discovery": found}
+    if isinstance(source, RowSource):
+        payload = await build_input(workspace, info, source, on_output=on_output, **shared)
+    else:
+        payload = load_input(source)
+    row_index = source.index if isinstance(source, RowSource) else None
+    if problems := check_input(info.kind, payload):
+        return input_report(info, payload, problems, row_index)
+    lines: list[OutputLine] = []
+
+    def keep(line: OutputLine) -> None:
+        lines.append(line)
+        if on_output is not None:
+            on_output(line)
+
+    try:
+        async with open_trial(workspace, classpath, on_output=keep, **shared) as trial:
+            report = await trial.run(payload, row_index=row_index)
+    except FunctionFailed as error:
+        report = _not_started(info, payload, error, row_index)
+    return replace(report, lines=tuple(lines))
+
+
+def _not_started(info: ProcessorInfo, payload: Payload, error: FunctionFailed, row_index: int | None) -> TestReport:
+    traceback = error.traceback or ""
+    told = CallError("FunctionFailed", error.message, traceback, traceback)
+    status = {"timeout": CallStatus.TIMEOUT, "died": CallStatus.DIED}.get(error.kind, CallStatus.RAISED)
+    shown = masked(payload)
+    return TestReport(info.classpath, info.kind, Stage.START, status, shown, error=told, row_index=row_index)
+
+
+async def build_input(
+    workspace: Path,
+    info: ProcessorInfo,
+    source: RowSource,
+    *,
+    options: TrialOptions | None = None,
+    on_output: OnOutput | None = None,
+    recorder: Recorder | None = None,
+    discovery: Discovery | None = None,
+) -> Payload:
+    """The input that a row gives for a class; runs the source's rollout class where there is one.
+
+    Raises InputError when a rollout is needed and cannot be made, FunctionFailed when it does not answer.
+    """
+    if info.kind is FunctionKind.ROLLOUT:
+        return rollout_input(source.row, needed(source.resource), row_index=source.index, **source.sampling)
+    wanted = 1 if info.kind is FunctionKind.REWARD else max(1, source.rollouts)
+    if source.rollout is not None:
+        outputs = await _roll_out(
+            workspace, source, wanted, options=options, on_output=on_output, recorder=recorder, discovery=discovery
+        )
+    elif source.answers:
+        outputs = [agent_output(source.row, answer) for answer in source.answers]
+    elif info.kind is FunctionKind.REWARD:
+        outputs = [agent_output(source.row)]
+    else:
+        outputs = made_up_outputs(source.row, wanted)
+    if info.kind is FunctionKind.REWARD:
+        return reward_input(source.row, outputs[0], row_index=source.index)
+    return group_input(source.row, outputs, row_index=source.index)
+
+
+async def _roll_out(
+    workspace: Path, source: RowSource, wanted: int, *, on_output: OnOutput | None, **shared: Any
+) -> list[dict[str, Any]]:
+    """`wanted` rollouts of one row, made at once as far as the options allow."""
+    assert source.rollout is not None
+    resource = needed(source.resource)
+    async with open_trial(workspace, source.rollout, on_output=on_output, **shared) as trial:
+        payloads = [
+            rollout_input(source.row, resource, row_index=source.index, rollout=number, **source.sampling)
+            for number in range(wanted)
+        ]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(trial.run(payload)) for payload in payloads]
+    outputs = []
+    for report in (task.result() for task in tasks):
+        output = (report.output or {}).get("agent_output")
+        if not report.is_ok or not isinstance(output, dict):
+            why = report.error.message if report.error else "it answered without an agent_output"
+            traceback = report.error.traceback if report.error else None
+            raise FunctionFailed(f"the rollout {source.rollout} failed: {why}", traceback=traceback)
+        outputs.append(output)
+    return outputs
+
+
+async def sweep(
+    workspace: Path,
+    classpath: ClassPath | str,
+    inputs: Iterable[tuple[int, Payload]],
+    *,
+    options: TrialOptions | None = None,
+    on_output: OnOutput | None = None,
+    on_row: Callable[[RowResult], None] | None = None,
+    recorder: Recorder | None = None,
+    discovery: Discovery | None = None,
+) -> SweepReport:
+    """Call a function for many inputs, pairs of a row index and an input, as many at once as the options allow.
+
+    Inputs are taken one by one, so they may be made while the sweep runs. Cancel the task to stop; `on_row` has told
+    what was done until then. Raises like `open_trial`.
+    """
+    settings = options or TrialOptions()
+    results: list[RowResult] = []
+    pending = iter(inputs)
+    async with open_trial(
+        workspace, classpath, options=settings, on_output=on_output, recorder=recorder, discovery=discovery
+    ) as trial:
+
+        async def work() -> None:
+            for index, payload in pending:
+                result = RowResult.of(index, await trial.run(payload, row_index=index))
+                results.append(result)
+                if on_row is not None:
+                    on_row(result)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(trial.slots):
+                group.create_task(work())
+        info, problems, restarts = trial.info, trial.package_problems, trial.restarts
+    return SweepReport.of(
+        info.classpath,
+        info.kind,
+        results,
+        timeout_s=settings.timeout_s,
+        restarts=restarts,
+        package_problems=problems,
+    )

@@ -1,0 +1,250 @@
+"""A function started from a clean copy of its package: the ground on which it is tried."""
+
+import asyncio
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from agentic_rl_tui.core.functions import package
+from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus
+from agentic_rl_tui.core.functions.discovery import Discovery, SourceIndex, discover
+from agentic_rl_tui.core.functions.harness_answer import report_of
+from agentic_rl_tui.core.functions.harness_inputs import Payload, SchemaProblem, check_input, masked
+from agentic_rl_tui.core.functions.harness_report import ModelCall, Stage, TestReport
+from agentic_rl_tui.core.functions.output import OnOutput
+from agentic_rl_tui.core.functions.pool import FunctionPool, WorkerSpec
+from agentic_rl_tui.core.functions.problems import SourceProblem
+from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.processors import ClassPath, ProcessorInfo
+from agentic_rl_tui.core.models.redact import redact
+
+T = TypeVar("T")
+Recorder = Callable[[str], Sequence[ModelCall]]
+"""Gives the model calls of a rollout by the key it called with; whoever serves the model has them."""
+
+DEFAULT_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOptions:
+    """How a function is run. timeout_s, metric_weights and weight are those of the job; env is its runtime.env.
+
+    python: None takes the workspace's ``.venv`` where it has one, else our interpreter. secrets: keys in plain text
+    that must not be packaged.
+    """
+
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    setup_timeout_s: float = 60.0
+    env: Mapping[str, str] = field(default_factory=dict)
+    python: Path | None = None
+    memory_limit_bytes: int | None = None
+    concurrency: int = 1
+    size: int = 1
+    extra_files: Sequence[str | Path] = ()
+    requirements: str = "requirements.txt"
+    secrets: Sequence[str] = ()
+    weight: float = 1.0
+    metric_weights: Mapping[str, float] = field(default_factory=dict)
+
+
+class Trial:
+    """A started function. `package_problems` says what is doubtful about its package; start_s what starting took."""
+
+    def __init__(
+        self,
+        info: ProcessorInfo,
+        pool: FunctionPool,
+        options: TrialOptions,
+        package_problems: tuple[SourceProblem, ...],
+        recorder: Recorder | None,
+    ) -> None:
+        self.info = info
+        self.options = options
+        self.package_problems = package_problems
+        self.start_s = 0.0
+        self._pool = pool
+        self._recorder = recorder
+
+    @property
+    def slots(self) -> int:
+        return self._pool.slots
+
+    @property
+    def restarts(self) -> int:
+        return self._pool.restarts
+
+    async def run(self, payload: Payload, *, row_index: int | None = None) -> TestReport:
+        """One call. Never raises for what user code does; an input that does not fit is not sent."""
+        kind = self.info.kind
+        if problems := check_input(kind, payload):
+            return input_report(self.info, payload, problems, row_index)
+        key = _register_key(payload)
+        result = await self._pool.call(payload)
+        report = self._report(payload, result)
+        calls = tuple(self._recorder(key)) if self._recorder is not None and key else ()
+        return replace(report, model_calls=calls, row_index=row_index)
+
+    def _report(self, payload: Payload, result: CallResult) -> TestReport:
+        base = TestReport(
+            self.info.classpath,
+            self.info.kind,
+            Stage.CALL,
+            result.status,
+            masked(payload),
+            start_s=self.start_s,
+            package_problems=self.package_problems,
+        )
+        options = self.options
+        return report_of(
+            base, result, options.weight, options.metric_weights, timeout_s=options.timeout_s, payload=payload
+        )
+
+
+def input_report(
+    info: ProcessorInfo, payload: object, problems: Sequence[SchemaProblem], row_index: int | None = None
+) -> TestReport:
+    """The report of an input that was not sent."""
+    shown = masked(payload) if isinstance(payload, dict) else {}
+    message = f"the input does not fit a {info.kind.value}: {'; '.join(map(str, problems))}"
+    error = CallError("ValidationError", message)
+    return TestReport(
+        info.classpath,
+        info.kind,
+        Stage.INPUT,
+        CallStatus.INVALID_INPUT,
+        shown,
+        problems=tuple(problems),
+        error=error,
+        row_index=row_index,
+    )
+
+
+def find_class(workspace: Path, classpath: ClassPath | str, discovery: Discovery | None = None) -> ProcessorInfo:
+    """The class to try. Raises InputError that says what is there instead."""
+    found = discovery or discover(workspace)
+    resolution = found.resolve(classpath)
+    if resolution.info is None:
+        meant = " or ".join(resolution.suggestions)
+        raise InputError(resolution.message, advice=f"Perhaps {meant} is meant." if meant else "Check the classpath.")
+    return resolution.info
+
+
+@asynccontextmanager
+async def open_trial(
+    workspace: Path,
+    classpath: ClassPath | str,
+    *,
+    options: TrialOptions | None = None,
+    on_output: OnOutput | None = None,
+    recorder: Recorder | None = None,
+    discovery: Discovery | None = None,
+) -> AsyncIterator[Trial]:
+    """Package, unpack and start a function; everything is gone when the block ends.
+
+    Raises InputError for a class that is not there, PackageError, and FunctionFailed when import or setup fails.
+    """
+    settings = options or TrialOptions()
+    started = time.perf_counter()
+    root = Path(tempfile.mkdtemp(prefix="agentic-rl-try-"))
+    try:
+        job = _Packaging(workspace, classpath, settings, root, discovery)
+        info, problems = await _in_thread(job.run, job.cancel)
+        spec = WorkerSpec(
+            root / "package",
+            info.kind,
+            info.classpath,
+            python=settings.python or workspace_python(workspace),
+            env=settings.env,
+            concurrency=settings.concurrency,
+            memory_limit_bytes=settings.memory_limit_bytes,
+            call_timeout_s=settings.timeout_s,
+            setup_timeout_s=settings.setup_timeout_s,
+        )
+        pool = FunctionPool(spec, size=settings.size, on_output=on_output)
+        trial = Trial(info, pool, settings, problems, recorder)
+        try:
+            await pool.start()
+            trial.start_s = time.perf_counter() - started
+            yield trial
+        finally:
+            await pool.stop()
+    finally:
+        await asyncio.to_thread(shutil.rmtree, root, True)
+
+
+class _Packaging:
+    """The blocking part of opening a trial; `cancel` ends it at the next file."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        classpath: ClassPath | str,
+        options: TrialOptions,
+        root: Path,
+        discovery: Discovery | None,
+    ) -> None:
+        self._workspace = workspace
+        self._classpath = classpath
+        self._options = options
+        self._root = root
+        self._discovery = discovery
+        self._canceled = threading.Event()
+
+    def cancel(self) -> None:
+        self._canceled.set()
+
+    def run(self) -> tuple[ProcessorInfo, tuple[SourceProblem, ...]]:
+        found = self._discovery or SourceIndex(self._workspace).scan()
+        info = find_class(self._workspace, self._classpath, found)
+        plan = package.plan(
+            self._workspace,
+            kind=info.kind,
+            classpath=info.classpath,
+            extra_files=self._options.extra_files,
+            requirements=self._options.requirements,
+            secrets=self._options.secrets,
+            discovery=found,
+        )
+        archive = self._root / "package.zip"
+        package.write(plan, archive, progress=self._check)
+        package.unpack(archive, self._root / "package")
+        archive.unlink()
+        return info, plan.problems
+
+    def _check(self, *_: int) -> None:
+        if self._canceled.is_set():
+            raise InputError("the try was canceled")
+
+
+async def _in_thread(work: Callable[[], T], cancel: Callable[[], None]) -> T:
+    """Run in a thread; when canceled, tell the work and wait for it, so that nothing writes behind our back."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()
+        raise
+
+
+def workspace_python(workspace: Path) -> Path | None:
+    """The interpreter of the workspace's own environment."""
+    candidate = workspace.absolute() / ".venv" / "bin" / "python"
+    return candidate if candidate.exists() else None
+
+
+def _register_key(payload: Payload) -> str:
+    resource = payload.get("model_resource")
+    key = resource.get("api_key") if isinstance(resource, Mapping) else None
+    if not isinstance(key, str):
+        return ""
+    redact.add(key)
+    return key

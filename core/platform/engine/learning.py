@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentic_rl_tui.core.platform.engine.policy import Decision
-from agentic_rl_tui.core.platform.engine.softmax import Gradient, SoftmaxTable, divergence, entropy, probabilities
+from agentic_rl_tui.core.platform.engine.softmax import (
+    Gradient,
+    SoftmaxTable,
+    divergence,
+    entropy,
+    is_greedy,
+    probabilities,
+)
 
 STEP_AT_2E_6 = 4.0
 """Practice step size at the service's quick-check learning rate of 2e-6."""
@@ -137,7 +144,7 @@ class _Pass:
         settings = self._settings
         chances = _chances(self._tables, decision)
         total = [0.0] * len(chances)
-        if advantage != 0.0 and decision.temperature > 0:
+        if advantage != 0.0 and not is_greedy(decision.temperature):
             self._add_policy_gradient(total, decision, advantage)
         if settings.kl_coef > 0:
             _pull(total, chances, _chances(self._start, decision), settings.kl_coef)

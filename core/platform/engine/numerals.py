@@ -63,7 +63,7 @@ def spell(value: Fraction, *, places: int = 4) -> str:
     if value.denominator == 1:
         return str(value.numerator)
     text = f"{float(value):.{places}f}".rstrip("0").rstrip(".")
-    return text if text not in ("0", "-0") else f"{float(value):.3g}"
+    return text if text not in ("0", "-0") else f"{float(value):.12f}".rstrip("0").rstrip(".")
 
 
 def restyled(spelling: str, value: Fraction) -> list[str]:

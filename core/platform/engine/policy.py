@@ -35,7 +35,7 @@ class ToolCall:
 class Decision:
     """One choice of the practice policy, with all that is needed to learn from it.
 
-    logits are those of the start of the step for the allowed strategies; temperature 0 marks a choice of the best.
+    allowed holds the strategies that could be chosen, shift how hard the row is. Greedy choices teach nothing.
     """
 
     table: str

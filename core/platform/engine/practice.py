@@ -24,7 +24,7 @@ from agentic_rl_tui.core.platform.engine.policy import (
 from agentic_rl_tui.core.platform.engine.row import RowFacts
 from agentic_rl_tui.core.platform.engine.schema_fill import Material, fill
 from agentic_rl_tui.core.platform.engine.seeds import rng
-from agentic_rl_tui.core.platform.engine.softmax import Features, SoftmaxTable, pick, probabilities
+from agentic_rl_tui.core.platform.engine.softmax import Features, SoftmaxTable, is_greedy, pick, probabilities
 from agentic_rl_tui.core.platform.engine.strategies import Scene, Strategy
 from agentic_rl_tui.core.platform.engine.wrappers import text_of
 
@@ -111,10 +111,13 @@ class PracticePolicy:
     def _complete(
         self, request: ModelRequest, place: Place, call: tuple[object, ...], number: int, limit: int
     ) -> Completion:
-        draw = rng(*place.seed_path, *call, number)
+        temperature = place.temperature if request.temperature is None else request.temperature
+        # Greedy answers are the same in every rollout, as a model's are.
+        path = ("greedy", place.row.index) if is_greedy(temperature) else place.seed_path
+        draw = rng(*path, *call, number)
         facts = place.row.facts
         tools = _offered(request)
-        decision = self._decide(request, place, tools, draw.random())
+        decision = self._decide(request, place, tools, temperature, draw.random())
         strategy = _STRATEGIES[decision.table][decision.chosen]
         scene = Scene(facts, draw, _last_result(request.messages))
         if strategy.tool is not None:
@@ -124,7 +127,9 @@ class PracticePolicy:
             text = _in_format(request.response_format, text, facts)
         return _finished(text, request.stop, limit, decision)
 
-    def _decide(self, request: ModelRequest, place: Place, tools: list[dict[str, Any]], draw: float) -> Decision:
+    def _decide(
+        self, request: ModelRequest, place: Place, tools: list[dict[str, Any]], temperature: float, draw: float
+    ) -> Decision:
         after_tool = bool(request.messages) and request.messages[-1].get("role") in ("tool", "function")
         table = _AFTER_TOOL if after_tool else _FIRST
         items = _STRATEGIES[table]
@@ -134,7 +139,6 @@ class PracticePolicy:
         )
         features = _features(request, place.row.facts, bool(tools))
         shift = place.row.facts.difficulty
-        temperature = place.temperature if request.temperature is None else request.temperature
         logits = self._tables[table].logits(features, allowed, shift)
         chosen = allowed[pick(probabilities(logits, temperature), draw)]
         return Decision(table, features, allowed, shift, chosen, temperature, items[chosen].name)

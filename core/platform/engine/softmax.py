@@ -8,6 +8,9 @@ Features = tuple[tuple[int, float], ...]
 """Active features: (index, value)."""
 
 
+_COLDEST = 0.01
+
+
 class SoftmaxTable:
     """weights[feature][choice]; feature 0 is the bias, always active. slopes shift each choice by a given amount."""
 
@@ -50,8 +53,13 @@ class SoftmaxTable:
                     row[place] = float(value)
 
 
+def is_greedy(temperature: float) -> bool:
+    """Whether a temperature is so low that only the best choice is left; agents write 1e-8 for 0."""
+    return temperature < _COLDEST
+
+
 def probabilities(logits: Sequence[float], temperature: float = 1.0) -> list[float]:
-    if temperature <= 0:
+    if is_greedy(temperature):
         best = max(range(len(logits)), key=logits.__getitem__)
         return [1.0 if place == best else 0.0 for place in range(len(logits))]
     scaled = [logit / temperature for logit in logits] if temperature != 1.0 else logits

@@ -6,12 +6,15 @@ import os
 import socket
 import stat
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core.models.errors import PlatformError
 from agentic_rl_tui.core.paths import PlatformPaths, private_dir
 
+_TAKE_OVER_S = 10.0
+_LOOK_S = 0.05
 _WRITABLE = "Make it writable, or choose another state directory with AGENTIC_RL_STATE_DIR."
 
 
@@ -20,7 +23,10 @@ class AlreadyRunning(PlatformError):
 
 
 class InstanceLock:
-    """Held for as long as the process lives: the kernel drops it with the process, however that ends."""
+    """Held for as long as the process lives: the kernel drops it with the process, however that ends.
+
+    A platform that holds it and still answers is the end of the matter; one that is stopping is waited for.
+    """
 
     def __init__(self, paths: PlatformPaths) -> None:
         self._paths = paths
@@ -31,17 +37,37 @@ class InstanceLock:
             raise PlatformError(
                 f"the state directory {paths.root} cannot be used: {error.strerror}", advice=_WRITABLE
             ) from error
+        deadline = time.monotonic() + _TAKE_OVER_S
+        while not self._try():
+            if _answers(paths) or time.monotonic() > deadline:
+                os.close(self._file)
+                raise AlreadyRunning(
+                    f"a platform runs on {paths.root} already{_owner(paths)}",
+                    advice="Use that one, or end it with `agentic-rl-tui platform stop`.",
+                )
+            time.sleep(_LOOK_S)
+
+    def _try(self) -> bool:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
         except OSError as error:
-            os.close(self._file)
-            raise AlreadyRunning(
-                f"a platform runs on {paths.root} already{_owner(paths)}",
-                advice="Use that one, or end it with `agentic-rl-tui platform stop`.",
-            ) from error
+            raise PlatformError(f"{self._paths.lock} cannot be locked: {error.strerror}", advice=_WRITABLE) from error
+        return True
 
     def release(self) -> None:
         os.close(self._file)
+
+
+def _answers(paths: PlatformPaths) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(_LOOK_S)
+        try:
+            probe.connect(os.fspath(paths.socket))
+        except OSError:
+            return False
+        return True
 
 
 def _owner(paths: PlatformPaths) -> str:

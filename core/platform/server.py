@@ -121,11 +121,12 @@ def run(paths: PlatformPaths, settings: Settings, listening: Listening | None) -
     SIGTERM and SIGINT end it in good order, a second one at once; SIGHUP is ignored, since a platform outlives the
     terminal that it was started from.
     """
+    options = PlatformOptions.from_settings(settings)
     held = lock.InstanceLock(paths)
     try:
         _set_up_logging(paths)
         database = Database(paths.database)
-        asyncio.run(_serve(paths, settings, listening, database))
+        asyncio.run(_serve(paths, options, settings, listening, database))
     except Exception as error:
         _log.error("%s", error, exc_info=not isinstance(error, ArlError))
         raise
@@ -133,7 +134,13 @@ def run(paths: PlatformPaths, settings: Settings, listening: Listening | None) -
         held.release()
 
 
-async def _serve(paths: PlatformPaths, settings: Settings, listening: Listening | None, database: Database) -> None:
+async def _serve(
+    paths: PlatformPaths,
+    options: PlatformOptions,
+    settings: Settings,
+    listening: Listening | None,
+    database: Database,
+) -> None:
     stop = asyncio.Event()
     _handle_signals(asyncio.get_running_loop(), stop)
     gateway_socket = lock.bind_tcp("127.0.0.1", 0)
@@ -151,7 +158,7 @@ async def _serve(paths: PlatformPaths, settings: Settings, listening: Listening 
     platform: Platform | None = None
     gateway = Doors()
     try:
-        platform = await _load(paths, settings, identity, database, stop)
+        platform = await _load(paths, options, settings, identity, database, stop)
         if platform.gateway_app is not None:
             gateway.open(platform.gateway_app, gateway_socket)
         await platform.start()
@@ -174,7 +181,12 @@ async def _serve(paths: PlatformPaths, settings: Settings, listening: Listening 
 
 
 async def _load(
-    paths: PlatformPaths, settings: Settings, identity: Identity, database: Database, stop: asyncio.Event
+    paths: PlatformPaths,
+    options: PlatformOptions,
+    settings: Settings,
+    identity: Identity,
+    database: Database,
+    stop: asyncio.Event,
 ) -> "Platform":
     """Import the rest in a thread, so that health is answered meanwhile, and put the platform together."""
     await asyncio.to_thread(_import_the_rest)
@@ -183,7 +195,7 @@ async def _load(
 
     return Platform(
         paths.root,
-        options=PlatformOptions.from_settings(settings),
+        options=options,
         engine_options=EngineOptions(endpoint=endpoint_from_settings(settings)),
         database=database,
         identity=identity,

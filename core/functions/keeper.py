@@ -183,10 +183,20 @@ class KeeperProcess:
         self._env = {**clean_environment(env), **dict([self._mark.split("=")])}
         self._words: list[str] = []
         self._process: subprocess.Popen[bytes] | None = None
+        self._failure = ""
         self.processors = ""
+
+    @property
+    def failure(self) -> str:
+        """Why this interpreter can keep no workers; empty while it can."""
+        if not self._failure and not self.processors:
+            return self.last_words()
+        return self._failure
 
     async def start(self) -> KeeperLink:
         """Raises FunctionFailed when the interpreter cannot be started."""
+        self._failure = self.processors = ""
+        self._words.clear()
         ours, theirs = socket.socketpair()
         err_r, err_w = os.pipe()
         try:
@@ -215,7 +225,7 @@ class KeeperProcess:
 
     def _message(self, message: dict[str, Any]) -> None:
         if message["op"] == "failed":
-            self._words.append(message["message"])
+            self._failure = message["message"]
         elif message["op"] == "hello":
             self.processors = message["processors"]
 

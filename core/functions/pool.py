@@ -26,6 +26,7 @@ __all__ = ["FunctionPool", "OutputLine", "WorkerSpec"]
 
 _GRACE_S = 0.5
 _LAST_LINES = 20
+_INTERPRETER_ADVICE = "Install it in that environment, or let the function run with another interpreter."
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +361,8 @@ class FunctionPool:
             raise
         if message is None:
             assert worker.exit is not None
+            if not link.is_open and self._keeper.failure:
+                raise FunctionFailed(self._keeper.failure, kind="died", advice=_INTERPRETER_ADVICE)
             raise _Died(worker.exit.describe(), worker.tail.last(_LAST_LINES) or self._keeper.last_words())
         return worker, message
 

@@ -6,14 +6,12 @@ import dataclasses
 import hashlib
 import json
 import random
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus
 from agentic_rl_tui.core.models.errors import FunctionFailed, NotFound
@@ -429,18 +427,3 @@ class Kit:
 @pytest.fixture
 def kit() -> type[Kit]:
     return Kit
-
-
-@pytest.fixture
-async def served(bench: Bench) -> AsyncIterator[str]:
-    """The gateway behind a real port on loopback; gives its base URL."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(bench.gateway.app, log_level="error", lifespan="off"))
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    async with asyncio.timeout(10), httpx.AsyncClient() as probe:
-        await probe.get(f"http://127.0.0.1:{listener.getsockname()[1]}/v1/models")
-    bench.gateway.base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    yield bench.gateway.model_url
-    server.should_exit = True
-    await task
-    listener.close()

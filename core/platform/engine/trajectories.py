@@ -5,6 +5,7 @@ after its line, so a kill leaves at most a line that nothing points to.
 """
 
 import math
+import os
 import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ class TrajectoryWriter:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _mend(folder)
         self._lock = threading.Lock()
         self._lines = (folder / LINES).open("ab")
         self._index = (folder / INDEX).open("ab")
@@ -71,6 +73,18 @@ class TrajectoryWriter:
         with self._lock:
             self._lines.close()
             self._index.close()
+
+
+def _mend(folder: Path) -> None:
+    """Close what a kill left torn: end the last line, cut the index back to whole records."""
+    lines, index = folder / LINES, folder / INDEX
+    if index.exists() and (over := index.stat().st_size % _RECORD.size):
+        os.truncate(index, index.stat().st_size - over)
+    if lines.exists() and lines.stat().st_size:
+        with lines.open("r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
 
 
 def _pack(record: Mapping[str, Any], offset: int, length: int) -> bytes:

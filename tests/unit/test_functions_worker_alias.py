@@ -58,7 +58,8 @@ def test_the_usual_ways_to_import() -> None:
         from dashscope.finetune.reinforcement.component.processor import abstract_reward_processor
         from dashscope.finetune.reinforcement.common.log import logger
         assert dashscope.finetune.reinforcement is rl
-        assert Reward is R2 is rl.Reward and AbstractRewardProcessor is abstract_reward_processor.AbstractRewardProcessor
+        assert Reward is R2 is rl.Reward
+        assert AbstractRewardProcessor is abstract_reward_processor.AbstractRewardProcessor
         assert logger.name == "dashscope.finetune.reinforcement"
         assert "RewardOutput" in dir(rl) and len(rl.__all__) == 107
     """)

@@ -1,10 +1,10 @@
 """Rules about what a function packages: its class, its files. User code is never imported."""
 
 import re
-from pathlib import PurePosixPath
 
 from agentic_rl_tui.core.jobfile.context import Context, FunctionView
 from agentic_rl_tui.core.jobfile.diagnostics import Fix
+from agentic_rl_tui.core.jobfile.model import package_folder
 from agentic_rl_tui.core.jobfile.names import closest
 from agentic_rl_tui.core.jobfile.tree import Path
 from agentic_rl_tui.core.models.functions import FunctionKind
@@ -39,11 +39,7 @@ def _find(context: Context, text: str, zipdir: str | None) -> ProcessorInfo | No
 
 
 def _zipdir(model: dict[str, object]) -> str | None:
-    """The package folder inside the workspace, without ``./``; None where it lies outside."""
-    pure = PurePosixPath(str(model.get("zipdir", "./")).replace("\\", "/"))
-    if pure.is_absolute() or ".." in pure.parts:
-        return None
-    return "" if str(pure) == "." else str(pure)
+    return package_folder(str(model.get("zipdir", "./")))
 
 
 def _inside(classpath: ClassPath, zipdir: str) -> ClassPath:

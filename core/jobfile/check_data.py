@@ -53,9 +53,9 @@ def _check_entry(context: Context, path: Path, data: dict[str, Any]) -> None:
         _check_file(context, (*path, "file_name"), file_name)
     if source == "file_id":
         if file_name and file_id:
-            fix = context.fix("Remove file_id", context.remove((*path, "file_id")))
-            message = "file_id is replaced: file_name is uploaded and gets an id of its own."
-            context.report_at("file-both", (*path, "file_id"), message, fix=fix)
+            fix = context.fix("Remove file_name", context.remove((*path, "file_name")), is_safe=False)
+            message = "file_id and file_name are both given: this program sends the id, the service's client the file."
+            context.report_at("file-both", (*path, "file_name"), message, fix=fix)
         elif not file_name and not file_id:
             _no_file(context, path, data)
     elif source == "download_url" and not data.get("download_url"):

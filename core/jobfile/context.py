@@ -55,8 +55,12 @@ class Context:
     functions: list[FunctionView] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     training_rows: int | None = None
+    has_merges: bool = False
     _merged: dict[int, list[tuple[Node, Node]]] = field(default_factory=dict)
     _patcher: Patcher | None = None
+
+    def __post_init__(self) -> None:
+        self.has_merges = "<<" in self.source.text
 
     @property
     def patcher(self) -> Patcher:
@@ -78,7 +82,7 @@ class Context:
 
     def entries(self, node: Node) -> list[tuple[Node, Node]]:
         """The entries of a mapping with merges followed; own keys come last and win."""
-        if not any(key_text(key) == "<<" for key, _ in node.value):
+        if not self.has_merges:
             found: list[tuple[Node, Node]] = node.value
             return found
         known = self._merged.get(id(node))
@@ -103,11 +107,7 @@ class Context:
 
     def child(self, node: Node | None, step: str | int) -> Node | None:
         if isinstance(node, MappingNode) and isinstance(step, str):
-            found = None
-            for key, value in self.entries(node):
-                if key_text(key) == step:
-                    found = value
-            return found
+            return next((value for key, value in reversed(self.entries(node)) if key.value == step), None)
         return child(node, step)
 
     def node(self, path: Path) -> Node | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from agentic_rl_tui.core.jobfile.check_opd import check_model, check_opd, is_opd
 from agentic_rl_tui.core.jobfile.check_training import check_training
 from agentic_rl_tui.core.jobfile.context import Context
 from agentic_rl_tui.core.jobfile.diagnostics import Diagnostic, Fix, Severity, TextEdit
-from agentic_rl_tui.core.jobfile.facts import WorkspaceFacts
+from agentic_rl_tui.core.jobfile.facts import RememberedFacts, WorkspaceFacts
 from agentic_rl_tui.core.jobfile.model import JobFile
 from agentic_rl_tui.core.jobfile.overrides import lay_over
 from agentic_rl_tui.core.jobfile.scenario import scenario_of
@@ -41,6 +41,8 @@ class JobDocument:
     diagnostics: tuple[Diagnostic, ...]
     scenario: str = ""
     training_rows: int | None = None
+    facts: WorkspaceFacts | None = field(default=None, repr=False, compare=False)
+    overrides: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -110,7 +112,7 @@ def _check(
     encoding_problem: tuple[int, str] | None,
 ) -> JobDocument:
     source = parse(text)
-    context = Context(source, source.root, path, facts)
+    context = Context(source, source.root, path, None if facts is None else RememberedFacts(facts))
     if encoding_problem is not None:
         offset, message = encoding_problem
         context.report("encoding", (offset, offset + 1), message)
@@ -127,7 +129,12 @@ def _check(
         job = _job(context)
     context.diagnostics.sort(key=lambda item: (item.start, item.severity.rank))
     scenario = scenario_of(job).name if job else ""
-    return JobDocument(path, text, job, tuple(context.diagnostics), scenario, context.training_rows)
+    return JobDocument(path, text, job, tuple(context.diagnostics), scenario, context.training_rows, facts, overrides)
+
+
+def recheck(document: JobDocument, text: str) -> JobDocument:
+    """The document with another text, checked with the same facts and overrides."""
+    return _check(text, document.path, document.facts, document.overrides, None)
 
 
 def _check_meaning(context: Context) -> None:

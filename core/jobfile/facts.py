@@ -1,6 +1,7 @@
 """What a check may ask about the workspace around a job file."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -99,3 +100,15 @@ class DiskFacts:
 def _count_rows(path: Path) -> int:
     with path.open("rb") as file:
         return sum(1 for line in file if not line.isspace())
+
+
+class RememberedFacts:
+    """Facts that are asked only once for each thing: the functions of a job name the same files again and again."""
+
+    def __init__(self, facts: WorkspaceFacts) -> None:
+        self.find_class = cache(facts.find_class)
+        self.module_exists = cache(facts.module_exists)
+        self.file_exists = cache(facts.file_exists)
+        self.rows = cache(facts.rows)
+        self.processors = cache(facts.processors)
+        self.files = cache(facts.files)

@@ -1,16 +1,24 @@
 """The job file as data: every key of the YAML, with the defaults the service uses."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic_rl_tui.core.models.functions import FunctionKind, Runtime
-from agentic_rl_tui.core.models.processors import ClassPath
+from agentic_rl_tui.core.models.processors import BadClassPath, ClassPath
 
 REINFORCEMENT = "reinforcement"
 OPD = "pg_opd"
 DEFAULT_NAME = "agentic-rl"
+
+
+def package_folder(zipdir: str) -> str | None:
+    """A zipdir as a path inside the workspace, ``""`` for the workspace itself; None where it lies outside."""
+    pure = PurePosixPath(zipdir.replace("\\", "/"))
+    if pure.is_absolute() or ".." in pure.parts:
+        return None
+    return "" if str(pure) == "." else str(pure)
 
 
 class _Part(BaseModel):
@@ -45,6 +53,18 @@ class FcModel(_Part):
     def parsed_classpath(self) -> ClassPath:
         """Raises BadClassPath when no class is named or the text has none of the three forms."""
         return ClassPath.parse(self.class_text)
+
+    @property
+    def package_folder(self) -> str | None:
+        """zipdir inside the workspace, ``""`` for the workspace itself; None where it lies outside."""
+        return package_folder(self.zipdir)
+
+    def placed_classpath(self) -> ClassPath:
+        """The class by its path from the workspace, zipdir included. Raises BadClassPath as `parsed_classpath`."""
+        own, folder = self.parsed_classpath(), self.package_folder
+        if folder is None:
+            raise BadClassPath(f"{self.zipdir!r} lies outside the workspace")
+        return ClassPath(f"{folder}/{own.path}", own.class_name) if folder else own
 
 
 class FunctionSpec(_Part):

@@ -286,7 +286,7 @@ _DATA = (
     ),
     _error("file-missing", "File not found", "The service's client only logs it and goes on without the file."),
     _warning("file-type", "Not a JSONL file", "The service takes JSON lines: one object a line.", OVERVIEW_PAGE),
-    _warning("file-both", "file_id and file_name", "The file is uploaded and its new id replaces file_id.", CLIENT),
+    _warning("file-both", "file_id and file_name", "The service's client uploads the file and drops file_id.", CLIENT),
     _error("source-empty", "Data set without data", "An entry without a file is sent as it is, and the job fails."),
     _error(
         "source-mismatch", "Source and place differ", "data_source_type says where to look; nothing is found there."

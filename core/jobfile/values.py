@@ -1,6 +1,7 @@
 """Reading single values of a job file as what their key stands for."""
 
 import math
+import re
 from typing import Any
 
 from agentic_rl_tui.core.jobfile.context import Context
@@ -39,6 +40,8 @@ _CHOICE_WORDS = {
     "oss": "oss_mount",
     "file": "file_id",
 }
+
+_DIGITS = re.compile(r"[1-9][0-9]{0,17}").fullmatch
 
 DROP: Any = object()
 """Stands for a value that could not be read."""
@@ -132,8 +135,8 @@ class ValueReader:
         if not isinstance(node, ScalarNode):
             return self._wrong(node, key)
         text = node.value
-        if node.tag == IMPLICIT and not node.style and text.isdecimal() and text.isascii() and text[0] != "0":
-            value: Any = int(text) if len(text) < 19 else self._odd_number(node, key, path)
+        if node.tag == IMPLICIT and not node.style and _DIGITS(text):
+            value: Any = int(text)
         else:
             value = self._odd_number(node, key, path)
         if value is DROP:

@@ -114,6 +114,9 @@ class Walker(ValueReader):
         return self._wrong(node, key)
 
     def _check_duplicates(self, node: Node) -> None:
+        names = [key_node.value for key_node, _ in node.value if type(key_node) is ScalarNode]
+        if len(set(names)) == len(names) and not self.context.has_merges:
+            return
         first: dict[str, int] = {}
         for index, (key_node, value_node) in enumerate(node.value):
             name = key_text(key_node)

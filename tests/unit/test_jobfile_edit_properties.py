@@ -1,10 +1,14 @@
 """Whatever is edited, the rest of the file stays byte for byte."""
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from agentic_rl_tui.core.jobfile.diagnostics import apply_edits
 from agentic_rl_tui.core.jobfile.edit import (
     CannotEdit,
@@ -14,9 +18,8 @@ from agentic_rl_tui.core.jobfile.edit import (
     remove_value,
     set_value,
 )
-from agentic_rl_tui.core.jobfile.tree import parse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from agentic_rl_tui.core.jobfile.places import place_at
+from agentic_rl_tui.core.jobfile.tree import MappingNode, Node, ScalarNode, Source, is_flow, parse
 
 EXAMPLES = int(os.environ.get("AGENTIC_RL_EXAMPLES", "60"))
 NAMES = ["name", "model", "type", "functions", "训练", "x-a", "a b", "timeout", "weight"]
@@ -63,8 +66,8 @@ class Writer:
         return self.pick("", "", "  # note", " # 注 # x: y")
 
     def between(self, lines: list[str], indent: int) -> None:
-        for _ in range(self.pick(0, 0, 0, 1, 2)):
-            lines.append(self.pick("", "# line", " " * indent + "# block: x"))
+        count = self.pick(0, 0, 0, 1, 2)
+        lines += [self.pick("", "# line", " " * indent + "# block: x") for _ in range(count)]
 
     def block(self, value: Any, indent: int) -> list[str]:
         lines: list[str] = []
@@ -232,6 +235,30 @@ def _at(tree: Any, path: tuple[Any, ...]) -> Any:
 @given(st.text("ab\n\r ", max_size=30), st.text("ab\n\r ", max_size=30))
 def test_patches_between_two_texts_lead_from_one_to_the_other(old: str, new: str) -> None:
     assert apply_edits(old, edits_between(old, new)) == new
+
+
+@given(st.data())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_places_by_indentation_agree_with_the_tree(data: st.DataObject) -> None:
+    text = data.draw(texts())
+    source = parse(text)
+    assert source.root is not None
+    for path, key in block_keys(source, source.root, ()):
+        line, col = source.lines.position(source.start(key))
+        place = place_at(text, line, col)
+        assert (*place.path, place.line.key) == path, (text, path)
+
+
+def block_keys(source: Source, node: Node, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Node]]:
+    if isinstance(node, ScalarNode) or is_flow(node) or not node.value:
+        return
+    for index, entry in enumerate(node.value):
+        if isinstance(node, MappingNode):
+            key, value = entry
+            yield (*path, key.value), key
+            yield from block_keys(source, value, (*path, key.value))
+        else:
+            yield from block_keys(source, entry, (*path, index))
 
 
 def test_a_broken_text_is_not_edited() -> None:

@@ -4,6 +4,7 @@ import itertools
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -17,6 +18,8 @@ from agentic_rl_tui.core.models.errors import ArlError, InputError, TimedOut
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
 
 LINES_MAX = 1000
+DAY_S = 24 * 3600.0
+_FIND_PAGE = 100
 STREAM_IDLE_S = 300.0
 
 
@@ -93,12 +96,24 @@ class Jobs:
             if not page.jobs or len(page.jobs) < page_size or not fresh:
                 return
 
-    async def find(self, job_name: str) -> Job | None:
-        """The job of exactly this name, the newest where there are several."""
-        async for job in self.iter():
-            if job.job_name == job_name:
-                return job
-        return None
+    async def find(self, job_name: str, *, made_after: float | None = None) -> Job | None:
+        """The job of exactly this name, the newest where there are several.
+
+        made_after: seconds since the epoch; the newest-first list is left where a whole page is older than that by
+        more than two days, which covers any time zone the service may write times in.
+        """
+        for page_no in itertools.count(1):
+            page = await self.list(page_no=page_no, page_size=_FIND_PAGE)
+            for job in page.jobs:
+                if job.job_name == job_name:
+                    return job
+            times = [_seconds(job.create_time) for job in page.jobs]
+            is_old = made_after is not None and all(
+                time is not None and time < made_after - 2 * DAY_S for time in times
+            )
+            if len(page.jobs) < _FIND_PAGE or is_old:
+                return None
+        raise AssertionError("unreachable")
 
     async def cancel(self, job_id: str) -> None:
         """Ask for a stop. Raises Conflict when the job's state forbids it. Repeated where the answer was lost."""
@@ -252,6 +267,14 @@ class Jobs:
                 )
             await self._transport.retry.sleep(wait_s)
             delay = min(slowest_s, delay * 1.5)
+
+
+def _seconds(text: str | None) -> float | None:
+    """A time of the service, read as UTC; None for anything else."""
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() if text else None
+    except ValueError:
+        return None
 
 
 def _path(job_id: str) -> str:

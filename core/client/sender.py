@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 
-from agentic_rl_tui.core.client.multipart import FileBody, Progress
+from agentic_rl_tui.core.client.multipart import FileBody
+from agentic_rl_tui.core.client.relay import Relay
 
 
 class Canceled(Exception):
@@ -31,7 +32,7 @@ class BodySender:
         """The read response. Progress is told on the event loop's thread. Raises what httpx raises."""
         loop = asyncio.get_running_loop()
         progress = body.progress
-        told = _Relay(loop, progress) if progress is not None else None
+        told = Relay(loop, progress) if progress is not None else None
         body.progress = told
         future: asyncio.Future[httpx.Response] = loop.create_future()
         thread = threading.Thread(target=self._run, args=(body, future, loop), name="upload", daemon=True)
@@ -81,30 +82,6 @@ class BodySender:
         if self._socket is not None:
             with contextlib.suppress(OSError):  # closed already
                 self._socket.shutdown(socket.SHUT_RDWR)
-
-
-class _Relay:
-    """Progress from the sending thread to the loop's: at most one call is on its way, with the newest figures."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, progress: Progress) -> None:
-        self._loop = loop
-        self._progress = progress
-        self._latest: tuple[int, int] | None = None
-        self._lock = threading.Lock()
-
-    def __call__(self, done: int, total: int) -> None:
-        with self._lock:
-            is_first = self._latest is None
-            self._latest = (done, total)
-        if is_first:
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self.flush)
-
-    def flush(self) -> None:
-        with self._lock:
-            latest, self._latest = self._latest, None
-        if latest is not None:
-            self._progress(*latest)
 
 
 def _resolve(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentic_rl_tui.core.client.functions import LAYER_S, Functions
-from agentic_rl_tui.core.models.errors import InputError, NotFound, PackageError
+from agentic_rl_tui.core.models.errors import NotFound, PackageError
 from agentic_rl_tui.core.models.functions import FunctionKind, Instance, Runtime
 from agentic_rl_tui.core.models.processors import ClassPath
 from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent
@@ -98,14 +98,21 @@ class Registrar:
 
     async def prepare(self, components: Sequence[AgenticRLFunctionComponent], steps: Steps) -> list[Prepared]:
         """Scan and check everything on this machine; nothing is sent. Raises PackageError, InputError."""
-        plans: dict[tuple[Path, tuple[str, ...]], PackagePlan] = {}
-        prepared: list[Prepared] = []
+        groups: dict[_Source, list[AgenticRLFunctionComponent]] = {}
         for component in components:
-            if component.entity_id:
-                prepared.append(Prepared(component))
-                continue
-            prepared.append(await asyncio.to_thread(self._prepare, component, plans, steps))
-        return prepared
+            if not component.entity_id:
+                groups.setdefault(self._source(component), []).append(component)
+        made: dict[int, Prepared] = {}
+        for source, members in groups.items():
+            plan = await asyncio.to_thread(self._planned, source, members)
+            _judge(plan, steps)
+            text = await asyncio.to_thread(_requirements, source.requirements)
+            for component in members:
+                target = component.fcmodel.target()
+                own_layer = component.runtime is not None and component.runtime.layer_code
+                needed = text if layers_are_used() and not own_layer else ""
+                made[id(component)] = Prepared(component, target, plan.for_function(component.type, target), needed)
+        return [made.get(id(component)) or Prepared(component) for component in components]
 
     async def deploy(self, prepared: Sequence[Prepared], steps: Steps, *, load: bool = False) -> list[Deployed]:
         """Upload, build layers, register and, when asked to, load; functions run side by side.
@@ -123,60 +130,57 @@ class Registrar:
         """Entities that the service no longer knows: the next `deploy` registers them anew."""
         self._registry.forget(entity_ids)
 
-    def _prepare(
-        self,
-        component: AgenticRLFunctionComponent,
-        plans: "dict[tuple[Path, tuple[str, ...]], PackagePlan]",
-        steps: Steps,
-    ) -> Prepared:
+    def _source(self, component: AgenticRLFunctionComponent) -> "_Source":
+        code = component.fcmodel
+        workspace = self._base / code.zipdir
+        named = self._base / code.requirements_path
+        inside = workspace / code.requirements_path
+        requirements = inside if not named.is_file() and inside.is_file() else named
+        return _Source(workspace, requirements, tuple(self._base / file for file in code.extra_files))
+
+    def _planned(self, source: "_Source", members: Sequence[AgenticRLFunctionComponent]) -> "PackagePlan":
+        """One look at a workspace for all its functions."""
         from agentic_rl_tui.core.functions import package
 
-        code = component.fcmodel
-        target = code.target()
-        workspace = self._base / code.zipdir
-        key = (workspace, tuple(code.extra_files))
-        plan = plans.get(key)
-        if plan is None:
-            extra = [self._base / file for file in code.extra_files]
-            plan = plans[key] = package.plan(workspace, extra_files=extra, secrets=self._secrets)
-            for problem in plan.problems:
-                if problem not in plan.errors:
-                    steps.send(Note(f"{problem.place}: {problem.message}"))
-        if plan.errors:
-            raise PackageError(
-                "the package cannot be built: "
-                + "; ".join(f"{problem.place}: {problem.message}" for problem in plan.errors),
-                advice=plan.errors[0].advice,
-            )
-        if plan.entry(target.path) is None:
-            left_out = plan.why_left_out(target.path)
-            reason = (
-                f"it is left out of the package: {left_out.reason}" if left_out else f"{workspace} has no such file"
-            )
-            raise InputError(
-                f"{component.type.value} {target.colon}: {reason}",
-                advice="Check the classpath and zipdir of the function.",
-                number=4042,
-            )
-        return Prepared(component, target, plan.for_function(component.type, target), self._requirements(component))
+        return package.plan(
+            source.workspace,
+            functions=[(component.type, component.fcmodel.target()) for component in members],
+            extra_files=source.extra_files,
+            requirements=os.path.relpath(source.requirements, source.workspace),
+            secrets=self._secrets,
+        )
 
-    def _requirements(self, component: AgenticRLFunctionComponent) -> str:
-        """The text of the file that the function names; "" where nothing is to be installed."""
-        if not layers_are_used() or (component.runtime is not None and component.runtime.layer_code):
-            return ""
-        code = component.fcmodel
-        named = self._base / code.requirements_path
-        path = named if named.is_file() else self._base / code.zipdir / code.requirements_path
-        try:
-            text = path.read_text("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PackageError(
-                f"the requirements file {named} cannot be read: {error}",
-                advice="Create requirements.txt in the workspace; it may be empty when the functions need nothing.",
-                number=2012,
-            ) from error
-        lines = (line.split("#", 1)[0].strip() for line in text.splitlines())
-        return text if any(lines) else ""
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What functions share a package by."""
+
+    workspace: Path
+    requirements: Path
+    extra_files: tuple[Path, ...]
+
+
+def _judge(plan: "PackagePlan", steps: Steps) -> None:
+    """Tell what is doubtful. Raises PackageError naming everything that is wrong."""
+    if plan.errors:
+        reasons = "; ".join(f"{problem.place}: {problem.message}" for problem in plan.errors)
+        advice = " ".join(dict.fromkeys(problem.advice for problem in plan.errors if problem.advice))
+        raise PackageError(f"the functions cannot be packaged: {reasons}", advice=advice)
+    for problem in plan.problems:
+        steps.send(Note(f"{problem.place}: {problem.message}"))
+
+
+def _requirements(path: Path) -> str:
+    """The text of a requirements file; "" where it asks for nothing. Raises PackageError."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PackageError(
+            f"the requirements file {path} cannot be read: {getattr(error, 'strerror', None) or error}",
+            advice="Create it in the workspace; it may be empty when the functions need nothing.",
+            number=2012,
+        ) from error
+    return text if any(line.split("#", 1)[0].strip() for line in text.splitlines()) else ""
 
 
 @dataclass(slots=True)
@@ -262,7 +266,7 @@ class _Deployment:
     async def _built(self, requirements: str, digest: str) -> str:
         registrar = self.registrar
         key = f"{registrar._scope}|layer|{digest}"
-        async with self.steps.step("layer", "build the layer of requirements.txt") as step:
+        async with self.steps.step(f"layer:{digest[:8]}", "build the layer of requirements.txt") as step:
             known = registrar._registry.get(key)
             if known is not None and await self._is_usable(known):
                 step.detail, step.reused = known, True

@@ -44,7 +44,7 @@ class Submitter:
         if intent is None:
             return None, None
         try:
-            job = await self._look_up(intent.job_name)
+            job = await self._look_up(intent)
         except BaseException:
             intent.release()
             raise
@@ -78,7 +78,7 @@ class Submitter:
                 if not error.outcome_unknown:
                     intent.settle()
                     raise
-                found = await self._settled(intent.job_name, error, attempt)
+                found = await self._settled(intent, error, attempt)
                 if found is not None:
                     intent.settle()
                     return Submission(found, adopted=True)
@@ -89,21 +89,21 @@ class Submitter:
                 return Submission(job, adopted=False)
         raise AssertionError("unreachable")
 
-    async def _settled(self, name: str, error: ArlError, attempt: int) -> Job | None:
+    async def _settled(self, intent: Intent, error: ArlError, attempt: int) -> Job | None:
         """Look several times: what the service took may reach its list a little later."""
         for look in range(1, LOOKS + 1):
             try:
-                job = await self._look_up(name)
+                job = await self._look_up(intent)
             except ArlError as failure:
-                raise _open(failure, name) from error
+                raise _open(failure, intent.job_name) from error
             if job is not None:
                 return job
             if look < LOOKS:
                 await self._retry.sleep(self._retry.wait_s(look + attempt - 1))
         return None
 
-    async def _look_up(self, name: str) -> Job | None:
-        return await self._jobs.find(name)
+    async def _look_up(self, intent: Intent) -> Job | None:
+        return await self._jobs.find(intent.job_name, made_after=intent.created_at)
 
 
 def _may_still_come(error: ArlError) -> bool:

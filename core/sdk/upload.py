@@ -2,17 +2,18 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentic_rl_tui.core.client.files import Files
+from agentic_rl_tui.core.client.relay import Relay
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, UploadError
 from agentic_rl_tui.core.sdk.body import ReadyDataset
 from agentic_rl_tui.core.sdk.components import Dataset
 from agentic_rl_tui.core.sdk.events import Note
-from agentic_rl_tui.core.sdk.steps import Steps
+from agentic_rl_tui.core.sdk.steps import Step, Steps
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.datasets import DatasetReport
@@ -45,7 +46,7 @@ class Uploader:
         for name in self._names(datasets):
             path = self.files.checked(self.base / name)
             async with steps.step(f"check:{name}", f"check {name}") as step:
-                report = await self._report(path, lambda done, total, step=step: step.progress(done, total, "bytes"))
+                report = await self._report(path, _bytes_of(step))
                 step.detail = f"{report.rows:,} rows"
                 if report.warnings or (report.errors and force):
                     step.detail += f", {report.errors} errors, {report.warnings} warnings"
@@ -68,9 +69,7 @@ class Uploader:
             async with gate:
                 try:
                     async with steps.step(f"upload:{name}", f"upload {name}") as step:
-                        remote = await self.files.upload(
-                            self.base / name, progress=lambda done, total: step.progress(done, total, "bytes")
-                        )
+                        remote = await self.files.upload(self.base / name, progress=_bytes_of(step))
                         step.detail = ids[name] = remote.file_id
                 except ArlError as error:
                     errors.append((name, error))
@@ -87,15 +86,22 @@ class Uploader:
         wanted = [data for data in datasets if data.needs_upload and data.type in ("training", "validation")]
         return list(dict.fromkeys(data.file_name for data in wanted if data.file_name))
 
-    async def _report(self, path: Path, progress: object) -> "DatasetReport":
+    async def _report(self, path: Path, progress: Callable[[int, int], None]) -> "DatasetReport":
         from agentic_rl_tui.core.datasets import check_file
 
         cancel = threading.Event()
+        relay = Relay(asyncio.get_running_loop(), progress)
         try:
-            return await asyncio.to_thread(check_file, path, progress=progress, cancel=cancel)  # type: ignore[arg-type]
+            return await asyncio.to_thread(check_file, path, progress=relay, cancel=cancel)
         except asyncio.CancelledError:
             cancel.set()
             raise
+        finally:
+            relay.flush()
+
+
+def _bytes_of(step: Step) -> Callable[[int, int], None]:
+    return lambda done, total: step.progress(done, total, "bytes")
 
 
 def by_use(ready: Sequence[ReadyDataset]) -> Uploaded:

@@ -264,7 +264,8 @@ def test_every_module_of_ours_is_one_of_theirs(vendor_python: Path) -> None:
         "import sys, json, importlib.util as u\n"
         "print(json.dumps([m for m in json.loads(sys.argv[1]) if u.find_spec(m) is None]))"
     )
-    listing = "import json\nfrom agentic_rl_tui.core.functions.worker.alias_names import MODULES as m\nprint(json.dumps([*m]))"
+    listing = "import json\nfrom agentic_rl_tui.core.functions.worker import alias_names as a\n"
+    listing += "print(json.dumps([*a.MODULES]))"
     assert json.loads(_run(vendor_python, code, _run(sys.executable, listing))) == []
 
 

@@ -10,11 +10,15 @@ Facts = tuple[tuple[str, Any], ...]
 
 
 class _Coded(Exception):
-    """Shared behaviour: default code, a prefix of the message, named facts as attributes."""
+    """Shared behaviour: default code, a prefix of the message, named facts as attributes.
+
+    unset: facts of a base class that this one has but cannot be given.
+    """
 
     default_code = 1000
     prefix = ""
     facts: Facts = ()
+    unset: tuple[str, ...] = ()
 
     def __init__(self, message: str, error_code: int | None = None, *args: Any, **facts: Any) -> None:
         self.error_code = self.default_code if error_code is None else error_code
@@ -24,6 +28,8 @@ class _Coded(Exception):
         unknown = [name for name in given if name not in known]
         if unknown or len(args) > len(known):
             raise TypeError(f"{type(self).__name__} got an unexpected argument {(unknown or list(args))[0]!r}")
+        for name in self.unset:
+            setattr(self, name, None)
         for name, default in known.items():
             setattr(self, name, given.get(name, default))
         super().__init__(self.message)
@@ -90,7 +96,7 @@ class _Deployed(DeploymentError):
     """A deployment error without a resource of its own."""
 
     facts: Facts = ()
-    resource_id: str | None = None
+    unset = ("resource_id",)
 
 
 class FunctionLoadError(_Deployed):
@@ -131,8 +137,7 @@ class ValidationError(AgenticRLError):
 class ConfigurationError(ValidationError):
     default_code = 1510
     facts: Facts = (("config_path", None),)
-    invalid_data = None
-    validation_rules = None
+    unset = ("invalid_data", "validation_rules")
 
 
 class BasePermissionError(AgenticRLError):

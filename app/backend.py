@@ -66,7 +66,7 @@ class Backend(Protocol):
     async def report(self, job_id: str) -> dict[str, Any] | None: ...
 
     async def trajectories(
-        self, job_id: str, *, step: int | None = None, sample: int | None = None
+        self, job_id: str, *, step: int | None = None, sample: int | None = None, phase: str = "train"
     ) -> dict[str, Any] | None:
         """Without a step: the steps there are. With one: its samples. With both: the rollouts of the group."""
         ...

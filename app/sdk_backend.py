@@ -55,9 +55,10 @@ class SdkBackend:
         return await self._own(f"//local/v1/jobs/{checked_id(job_id)}/report")
 
     async def trajectories(
-        self, job_id: str, *, step: int | None = None, sample: int | None = None
+        self, job_id: str, *, step: int | None = None, sample: int | None = None, phase: str = "train"
     ) -> dict[str, Any] | None:
-        query = {name: value for name, value in (("step", step), ("sample", sample)) if value is not None}
+        given = (("step", step), ("sample", sample), ("phase", phase if step is not None else None))
+        query = {name: value for name, value in given if value is not None}
         return await self._own(f"//local/v1/jobs/{checked_id(job_id)}/trajectories", query)
 
     async def _own(self, target: str, query: dict[str, Any] | None = None) -> dict[str, Any] | None:

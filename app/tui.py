@@ -45,6 +45,8 @@ class Options:
     is_polling: bool = True
     zone: tzinfo | None = None
     is_read_only: bool = False
+    is_still: bool = False
+    """Nothing moves by itself: no animation, no blinking cursor."""
 
 
 def _connect(settings: "Settings") -> "Backend":
@@ -112,13 +114,23 @@ class ArlApp(App[int]):
         self.place_tabs = PLACES
         self._connect = connect
         super().__init__()
+        if self.options.is_still:
+            self.animation_level = "none"
         self._last_place: str | None = None
         self._current_mode = place_name(start_place) or "jobs"
         self._screen_stacks = {self._current_mode: []}
         for theme in themes.themes():
             self.register_theme(theme)
-        self.theme = str(settings.get("tui.theme", themes.DARK))
+        self.theme = self._chosen_theme()
         self._show_profile()
+
+    def _chosen_theme(self) -> str:
+        """The user's theme; else the terminal's own colours where it has only sixteen, else the dark one."""
+        wish = str(self.settings.get("tui.theme", ""))
+        for name in (wish, f"arl-{wish}"):
+            if name in self.available_themes:
+                return name
+        return themes.ANSI if self.console.color_system == "standard" else themes.DARK
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return themes.TOKENS

@@ -188,9 +188,11 @@ class FakeBackend:
         return self.reports.get(job_id)
 
     async def trajectories(
-        self, job_id: str, *, step: int | None = None, sample: int | None = None
+        self, job_id: str, *, step: int | None = None, sample: int | None = None, phase: str = "train"
     ) -> dict[str, Any] | None:
-        key = "/".join(str(part) for part in (job_id, step, sample) if part is not None)
+        key = "/".join(
+            str(part) for part in (job_id, step, sample, phase if phase != "train" else None) if part is not None
+        )
         return self.trajectory_pages.get(key)
 
     async def close(self) -> None:
@@ -204,15 +206,14 @@ def settings(workspace: Path, values: dict[str, Any] | None = None) -> Settings:
 
 def app(backend: FakeBackend, workspace: Path = Path("/home/user/calc-agent"), **facts: Any) -> ArlApp:
     """An app on a fake platform with a stopped clock."""
-    values = facts.pop("values", None)
-    made = ArlApp(
+    values = {"tui.theme": "dark"} | facts.pop("values", {})
+    is_read_only = facts.pop("is_read_only", False)
+    return ArlApp(
         settings(workspace, values),
         connect=lambda _settings: backend,
-        options=Options(clock=lambda: NOW, is_polling=False, zone=ZONE),
+        options=Options(clock=lambda: NOW, is_polling=False, zone=ZONE, is_still=True, is_read_only=is_read_only),
         **facts,
     )
-    made.animation_level = "none"
-    return made
 
 
 def sample_log(steps: int = 28) -> list[str]:
@@ -255,7 +256,60 @@ def sample_backend() -> FakeBackend:
     """The platform of the screenshots."""
     jobs = sample_jobs()
     logs = {jobs[0].job_id: sample_log(), jobs[3].job_id: failed_log()}
-    return FakeBackend(jobs, logs=logs)
+    backend = FakeBackend(jobs, logs=logs)
+    backend.trajectory_pages = sample_trajectories(jobs[0].job_id)
+    return backend
+
+
+def sample_trajectories(job_id: str) -> dict[str, dict[str, Any]]:
+    dice = random.Random(5)
+    rewards = curve(28, 0.31, 0.74)
+    steps = [
+        {"step": number, "phase": "train", "rollouts": 64, "failed_rollouts": int(number == 17), "reward_mean": mean}
+        for number, mean in enumerate(rewards, 1)
+    ]
+    samples = []
+    for sample in range(8):
+        scores = [round(min(1.0, max(0.0, dice.gauss(0.75, 0.3))), 2) for _ in range(8)] if sample % 3 else [1.0] * 8
+        samples.append(
+            {
+                "sample": sample * 31 % 256,
+                "rewards": scores,
+                "reward_mean": sum(scores) / len(scores),
+                "is_zero_variance": len(set(scores)) == 1,
+            }
+        )
+    rollouts = [sample_rollout(number, score) for number, score in enumerate(samples[1]["rewards"])]
+    return {
+        job_id: {"steps": steps},
+        f"{job_id}/28": {"step": 28, "samples": samples},
+        f"{job_id}/28/31": {"step": 28, "sample": 31, "rollouts": rollouts},
+    }
+
+
+def sample_rollout(number: int, score: float) -> dict[str, Any]:
+    arguments = '{"expression": "2470 / 26 + 5"}'
+    return {
+        "rollout": number,
+        "reward": score,
+        "advantage": round(score - 0.72, 3),
+        "completion_tokens": 180 + number * 7,
+        "ground_truth": "100",
+        "scores": [
+            {"name": "answer", "value": score, "weight": 0.8},
+            {"name": "style", "value": 0.6, "weight": 0.1},
+        ],
+        "messages": [
+            {"role": "system", "content": "Solve the problem. End with ### ANSWER: … ###"},
+            {
+                "role": "user",
+                "content": "Salma sorts 2470 candles into 26 boxes and adds 5 to the last. How many are in it?",
+            },
+            {"role": "assistant", "tool_calls": [{"function": {"name": "calculator", "arguments": arguments}}]},
+            {"role": "tool", "content": "100.0"},
+            {"role": "assistant", "content": "2470 / 26 = 95, and 95 + 5 = 100.\n\n### ANSWER: 100 ###"},
+        ],
+    }
 
 
 def failed_log() -> list[str]:

@@ -94,6 +94,11 @@ class HeaderBar(LineBar):
         left = self._left(full=True)
         if width_of(left) >= room:
             left = self._left(full=False)
+        if width_of(left) >= room:
+            left = [
+                left[0],
+                *(span for tab in self.places if tab.name == self.active for span in self._tab(tab, full=False)),
+            ]
         return spread(left, right, width)
 
     def _right(self, width: int) -> list[Span]:

@@ -15,7 +15,7 @@ from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
 from textual.strip import Strip
 
 from agentic_rl_tui.widgets import ansi
-from agentic_rl_tui.widgets.cells import Span
+from agentic_rl_tui.widgets.cells import Span, fit
 from agentic_rl_tui.widgets.highlight import TROUBLE, highlight, marked
 from agentic_rl_tui.widgets.lines import LineBuffer, LineSource
 from agentic_rl_tui.widgets.paint import Painted
@@ -36,7 +36,7 @@ class _Row(NamedTuple):
 class LogView(Painted, ScrollView, can_focus=True):
     """Lines of a `LineSource`; only those on the screen are read and drawn.
 
-    In: `source`, `is_following`, `is_wrapped`, `has_numbers`, `pattern`; call `grew` when the source has new lines.
+    In: `source`, `is_following`, `is_wrapped`, `has_numbers`, `pattern`, `placeholder` (shown while there is no line); call `grew` when the source has new lines.
     Out: `Asked` (the owner opens a prompt and calls `search` or `go_to`), `Moved`, `FollowChanged`, `SearchEnded`.
     Text from the source is data: no escape sequence and no markup in it acts.
     """
@@ -77,6 +77,7 @@ class LogView(Painted, ScrollView, can_focus=True):
     is_wrapped: reactive[bool] = reactive(False, init=False)
     has_numbers: reactive[bool] = reactive(False, init=False)
     pattern: reactive[re.Pattern[str] | None] = reactive[re.Pattern[str] | None](None, init=False)
+    placeholder: reactive[str] = reactive("", init=False)
     match_line: reactive[int | None] = reactive[int | None](None, init=False)
 
     @dataclass
@@ -401,6 +402,8 @@ class LogView(Painted, ScrollView, can_focus=True):
         width = self.scrollable_size.width
         base = self.rich_style
         rows = self._laid_out()
+        if not rows and y == self.page_rows // 2:
+            return self.strip(fit([(self.placeholder, "$muted")], width, "center"), width, base)
         if y >= len(rows):
             return Strip.blank(width, base)
         row = rows[y]

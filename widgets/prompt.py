@@ -57,7 +57,7 @@ class Prompt(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
-        yield Input(compact=True)
+        yield Input(compact=True, disabled=True)
 
     @property
     def is_open(self) -> bool:
@@ -73,6 +73,7 @@ class Prompt(Horizontal):
         field.placeholder = hint
         field.cursor_position = len(text)
         self.add_class("-open")
+        field.disabled = False
         field.focus()
 
     def leave(self) -> None:
@@ -82,12 +83,17 @@ class Prompt(Horizontal):
             self.post_message(self.Left(self, self.purpose))
 
     def _close(self) -> None:
-        self.remove_class("-open")
+        self._hide()
         before = self._before
         if before is not None and before.is_attached and before.focusable:
             before.focus()
         else:
             self.screen.set_focus(None)
+
+    def _hide(self) -> None:
+        self.remove_class("-open")
+        # A disabled input is out of the way of the tab key.
+        self.query_one(Input).disabled = True
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -107,5 +113,5 @@ class Prompt(Horizontal):
 
     def _leave_when_unfocused(self) -> None:
         if self.is_open and not self.query_one(Input).has_focus and self.screen.is_current:
-            self.remove_class("-open")
+            self._hide()
             self.post_message(self.Left(self, self.purpose))

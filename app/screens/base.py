@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.events import DescendantFocus
 from textual.screen import ModalScreen, Screen
+from textual.widgets import Input, TextArea
 from textual.worker import Worker, WorkerState
 
 from agentic_rl_tui.app.keymap import bindings, by_id, key_label
@@ -39,6 +41,10 @@ class Reporting(Screen[Result], Generic[Result]):
     def arl(self) -> "ArlApp":
         return cast("ArlApp", self.app)
 
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        if self.arl.options.is_still and isinstance(event.widget, Input | TextArea):
+            event.widget.cursor_blink = False
+
     @on(Worker.StateChanged)
     def _report_failed_worker(self, event: Worker.StateChanged) -> None:
         if event.state is WorkerState.ERROR and event.worker.error is not None:
@@ -49,6 +55,7 @@ class PlaceScreen(Reporting[None]):
     """The frame of a place: header, body, prompt, footer. Subclasses give `body`, `undo_layers` and their actions."""
 
     place: ClassVar[str] = ""
+    AUTO_FOCUS = None
     BINDINGS = bindings("view")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall")]

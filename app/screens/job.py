@@ -24,6 +24,7 @@ from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
 from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.app.screens.job_logs import JobLogs
 from agentic_rl_tui.app.screens.job_overview import JobOverview
+from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
 from agentic_rl_tui.app.surfaces import Outage
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
@@ -205,7 +206,7 @@ class JobScreen(PlaceScreen):
 
     def _show_lines(self) -> None:
         self._show_timer = None
-        self.query_one(JobLogs).show_lines()
+        self._show_stream()
         self.query_one(JobOverview).show_lines()
         self._show_metrics()
         if self._trouble and self.job is not None and self.job.status == JobStatus.FAILED:
@@ -264,8 +265,19 @@ class JobScreen(PlaceScreen):
                 pane.show(self.book, is_live=not self._is_stream_over)  # type: ignore[attr-defined]
 
     @on(JobLogs.StateChanged)
+    @on(JobTrajectories.StateChanged)
     def _show_tabs(self) -> None:
-        self.query_one(TabBar).note = self.query_one(JobLogs).state() if self.tab == "logs" else ()
+        note: tuple[Span, ...] = ()
+        if self.tab == "logs":
+            note = self.query_one(JobLogs).state()
+        elif self.tab == "trajectories" and (pane := self._trajectories) is not None:
+            note = pane.state()
+            self.refresh_hints()
+        self.query_one(TabBar).note = note
+
+    @property
+    def _trajectories(self) -> JobTrajectories | None:
+        return next(iter(self.query(JobTrajectories)), None)
 
     # Tabs
 
@@ -280,9 +292,8 @@ class JobScreen(PlaceScreen):
             await switcher.mount(self._make(name))
         switcher.current = name
         pane = switcher.query_one(f"#{name}")
-        target = pane if pane.focusable else next((w for w in pane.query("*") if w.focusable), None)
-        if target is not None:
-            target.focus()
+        target = pane if pane.focusable else next((w for w in pane.query("*") if w.focusable and w.display), None)
+        self.set_focus(target)
         self._show_metrics()
         self._show_tabs()
         self.refresh_hints()
@@ -292,8 +303,6 @@ class JobScreen(PlaceScreen):
             from agentic_rl_tui.app.screens.job_metrics import JobMetrics
 
             return JobMetrics()
-        from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
-
         return JobTrajectories(self.job_id)
 
     @on(TabBar.Chosen)
@@ -341,6 +350,9 @@ class JobScreen(PlaceScreen):
         view = self.query_one(JobLogs).view
         if self.tab == "logs" and (view.pattern is not None or view.match_line is not None):
             yield Layer("clear search", self._clear_search)
+        pane = self._trajectories
+        if self.tab == "trajectories" and pane is not None and pane.way_back is not None:
+            yield Layer(pane.way_back, pane.back)
 
     def _clear_search(self) -> None:
         self.query_one(JobLogs).view.search("")

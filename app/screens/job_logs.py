@@ -10,7 +10,6 @@ from textual.message import Message
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.lines import LineBuffer
 from agentic_rl_tui.widgets.logview import LogView
-from agentic_rl_tui.widgets.panels import Empty
 
 
 class JobLogs(Vertical):
@@ -28,7 +27,6 @@ class JobLogs(Vertical):
 
     def compose(self) -> ComposeResult:
         yield LogView(id="log-view")
-        yield Empty(id="log-empty")
 
     def on_mount(self) -> None:
         self.view.source = self._buffer
@@ -41,10 +39,7 @@ class JobLogs(Vertical):
 
     def show_lines(self) -> None:
         self.view.grew()
-        empty = self.query_one("#log-empty", Empty)
-        empty.display = self.view.line_count == 0
-        self.view.display = not empty.display
-        empty.title = "Waiting for the first line …" if self._is_live else "The log is empty"
+        self.view.placeholder = "Waiting for the first line …" if self._is_live else "The log is empty"
         self.post_message(self.StateChanged(self))
 
     def set_note(self, note: tuple[Span, ...], *, is_live: bool) -> None:

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentic_rl_tui.core.functions.discovery import Discovery
-from agentic_rl_tui.core.functions.package_checks import checked, requirements_text
-from agentic_rl_tui.core.functions.package_collect import Collector, environment_patterns, estimate_archive
+from agentic_rl_tui.core.functions.package_checks import Function, checked, requirements_text
+from agentic_rl_tui.core.functions.package_collect import (
+    Collector,
+    environment_limit,
+    environment_patterns,
+    estimate_archive,
+)
 from agentic_rl_tui.core.functions.package_plan import LIMIT_BYTES, LeftOut, PackageEntry, PackagePlan
 from agentic_rl_tui.core.functions.package_rules import LeftOutRule
 from agentic_rl_tui.core.functions.package_unpack import UnpackLimits, unpack
@@ -51,46 +56,48 @@ def plan(
     *,
     kind: FunctionKind | None = None,
     classpath: ClassPath | None = None,
+    functions: Sequence[Function] = (),
     extra_files: Sequence[str | Path] = (),
     requirements: str = "requirements.txt",
     secrets: Iterable[str] = (),
     patterns: Sequence[str] | None = None,
-    limit_bytes: int = LIMIT_BYTES,
+    limit_bytes: int | None = None,
     discovery: Discovery | None = None,
     check: bool = True,
 ) -> PackagePlan:
-    """Decide what is sent for one function, or for all functions of a workspace when kind and classpath are left out.
+    """Decide what is sent. With a classpath the plan is that of one function and holds its start script.
 
-    Reads every file once and writes nothing. secrets: keys in plain text; a file that holds one is left out.
-    patterns: replaces the default patterns, and FC_ZIP_EXCLUDE_PATTERNS with them. check: follow the imports of the
-    functions and compare them with the requirements; `discovery` spares a second look at the workspace. Raises
-    PackageError when the workspace is no directory, or so large that it cannot be one.
+    functions: the functions that will share the package, for the checks alone; `PackagePlan.for_function` makes the
+    plan of each. Reads every file once and writes nothing. secrets: keys in plain text; a file that holds one is left
+    out. patterns: replaces the default patterns, as FC_ZIP_EXCLUDE_PATTERNS does. limit_bytes: of the archive, by
+    default FC_OSS_FILE_SIZE_WARNING or 200 MiB. check: follow the imports of the functions and compare them with the
+    requirements; `discovery` spares a second look at the workspace. Raises PackageError when the workspace is no
+    directory, or so large that it cannot be one.
     """
     if not workspace.is_dir():
         raise PackageError(f"{workspace} is no directory", advice="Name the workspace that holds the functions.")
     root = workspace.absolute()
+    limit = environment_limit() if limit_bytes is None else limit_bytes
     collector = Collector(
-        root,
-        patterns=environment_patterns() if patterns is None else patterns,
-        secrets=secrets,
-        limit_bytes=limit_bytes,
+        root, patterns=environment_patterns() if patterns is None else patterns, secrets=secrets, limit_bytes=limit
     )
     collector.collect()
     for file in extra_files:
         collector.add_extra(Path(file))
     entries = tuple(sorted(collector.entries.values(), key=lambda entry: entry.path))
-    estimate = estimate_archive(root, entries, sum(entry.size for entry in entries), limit_bytes)
+    estimate = estimate_archive(root, entries, sum(entry.size for entry in entries), limit)
     made = PackagePlan(
         root,
         entries,
         tuple(sorted(collector.left_out, key=lambda item: item.path)),
         tuple(collector.problems),
-        limit_bytes=limit_bytes,
+        limit_bytes=limit,
         requirements=requirements,
         estimate=estimate,
     )
     if check:
-        made = checked(made, kind=kind, classpath=classpath, discovery=discovery)
+        one = () if classpath is None else ((kind, classpath),)
+        made = checked(made, functions=(*one, *functions), discovery=discovery)
     return made if kind is None or classpath is None else made.for_function(kind, classpath)
 
 

@@ -12,19 +12,22 @@ from agentic_rl_tui.core.models.errors import PackageError
 from agentic_rl_tui.core.models.functions import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 
+Function = tuple[FunctionKind | None, ClassPath]
+"""A function as the job names it; without a kind, that of the class counts."""
 
-def checked(
-    plan: PackagePlan, *, kind: FunctionKind | None, classpath: ClassPath | None, discovery: Discovery | None
-) -> PackagePlan:
+
+def checked(plan: PackagePlan, *, functions: Sequence[Function], discovery: Discovery | None) -> PackagePlan:
     """The plan with why each file is needed, and with the problems that only the code can tell.
 
-    Looks at one function, or at every processor of the workspace when there is no classpath.
+    Without functions, every processor of the workspace is looked at; what is wrong with one of them is then a warning,
+    since nobody said that it will be used.
     """
     index = SourceIndex(plan.workspace) if discovery is None else discovery.index
     problems: list[SourceProblem] = []
-    if classpath is not None:
-        problems += _check_class(plan, index, kind, classpath)
-        roots = [(classpath.path, f"holds {classpath.class_name}")]
+    if functions:
+        for kind, classpath in functions:
+            problems += _check_class(plan, index, kind, classpath)
+        roots = [(classpath.path, f"holds {classpath.class_name}") for _, classpath in functions]
     else:
         found = (discovery or index.scan()).processors
         roots = [(info.path, f"holds {info.class_name}") for info in found if plan.entry(info.path) is not None]
@@ -34,10 +37,14 @@ def checked(
     entries = tuple(
         replace(entry, reason=reasons[entry.path]) if entry.path in reasons else entry for entry in plan.entries
     )
-    problems += graph.problems
+    problems += graph.problems if functions else map(_as_warning, graph.problems)
     problems += _check_requirements(plan, graph)
     ordered = sorted({*plan.problems, *problems}, key=lambda item: (item.path, item.line, item.col, item.rule))
     return replace(plan, entries=entries, problems=tuple(ordered))
+
+
+def _as_warning(problem: SourceProblem) -> SourceProblem:
+    return replace(problem, severity=Severity.WARNING) if problem.severity is Severity.ERROR else problem
 
 
 def _packages(plan: PackagePlan, roots: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -47,6 +47,12 @@ def environment_patterns() -> tuple[str, ...]:
     return DEFAULT_PATTERNS if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def environment_limit() -> int:
+    """FC_OSS_FILE_SIZE_WARNING (bytes), which despite its name is the limit of the archive, or the service's own."""
+    text = os.environ.get("FC_OSS_FILE_SIZE_WARNING", "").strip()
+    return int(text) if text.isdecimal() and int(text) > 0 else LIMIT_BYTES
+
+
 class Collector:
     """Fills `entries`, `left_out` and `problems`. Reads every kept file once; never follows linked directories."""
 
@@ -246,9 +252,9 @@ class Collector:
             self._warning(path, "package-secret", f"is left out: {verdict.reason}", advice)
 
     def _unreadable(self, path: str, error: OSError, *, is_dir: bool = False) -> None:
-        why = error.strerror or "cannot be read"
+        why = f"cannot be read: {error.strerror or type(error).__name__}"
         self.left_out.append(LeftOut(path, why, LeftOutRule.UNREADABLE, is_dir))
-        self._error(path, "package-unreadable", f"cannot be read: {why}")
+        self._warning(path, "package-unreadable", f"is left out: it {why}")
 
     def _error(self, path: str, rule: str, message: str, advice: str = "") -> None:
         self.problems.append(SourceProblem(path, 0, 0, message, rule, Severity.ERROR, advice))

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from agentic_rl_tui.core.functions.package_rules import START_SCRIPT, LeftOutRule
-from agentic_rl_tui.core.functions.package_script import start_script
+from agentic_rl_tui.core.functions.package_script import ScriptOptions, start_script
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
 from agentic_rl_tui.core.models.functions import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
@@ -104,9 +104,15 @@ class PackagePlan:
                 return found
         return None
 
-    def for_function(self, kind: FunctionKind, classpath: ClassPath, *, workers: int = 2) -> "PackagePlan":
-        """The same files with the start script of one function; nothing is read again."""
-        content = start_script(kind, classpath, workers=workers)
+    def for_function(
+        self, kind: FunctionKind, classpath: ClassPath, *, options: ScriptOptions | None = None
+    ) -> "PackagePlan":
+        """The same files with the start script of one function; nothing is read again.
+
+        options: by default what the environment says.
+        """
+        settings = options or ScriptOptions.of_environment(self.requirements)
+        content = start_script(kind, classpath, settings)
         return replace(self, script=generated(START_SCRIPT, content, f"starts {classpath.dotted}", is_executable=True))
 
     @cached_property

@@ -1,11 +1,14 @@
 """The start script that makes a package answer as one function on the service."""
 
-from collections.abc import Mapping
+import os
+import shlex
+from dataclasses import dataclass
 
 from agentic_rl_tui.core.models.functions import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 
 SERVER_MODULE = "dashscope.finetune.reinforcement.component.server.server"
+INDEX_URL = "https://mirrors.aliyun.com/pypi/simple/"
 LOG_DIR = "/tmp/log/agentic_rl"
 
 _TEMPLATE = r"""#!/usr/bin/env bash
@@ -13,58 +16,88 @@ _TEMPLATE = r"""#!/usr/bin/env bash
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-export FUNC_TYPE='@KIND@'
-export PROCESSOR_CLASS='@CLASS@'
+export FUNC_TYPE=@KIND@
+export PROCESSOR_CLASS=@CLASS@
 export PYTHONPATH=".:${PYTHONPATH:-}"
-export WORKERS_COUNT="${WORKERS_COUNT:-@WORKERS@}"
+export WORKERS_COUNT=@WORKERS@
 
 say() { printf '%s %s\n' "$(date '+%F %T')" "$*"; }
 
-mkdir -p '@LOGS@'
-exec > >(tee -a '@LOGS@'"/service_$(date +%Y%m%d).log") 2>&1
+mkdir -p @LOGS@
+exec > >(tee -a @LOGS@"/service_$(date +%Y%m%d).log") 2>&1
 
 command -v python3 > /dev/null || { say 'python3 is not on the PATH'; exit 101; }
 
-# The runtime usually brings the SDK; the layer brings requirements.txt.
-if ! python3 -c 'import dashscope.finetune.reinforcement' 2> /dev/null; then
+install() {
+    local pause
     for pause in 5 15 0; do
-        say 'the dashscope package is missing; installing it'
-        if python3 -m pip install --no-cache-dir @INDEX@'@SDK@'; then break; fi
-        [ "$pause" -gt 0 ] || { say 'dashscope could not be installed'; exit 203; }
-        sleep "$pause"
+        say "installing $*"
+        if python3 -m pip install --no-cache-dir --index-url @INDEX@ "$@"; then return 0; fi
+        [ "$pause" -eq 0 ] || sleep "$pause"
     done
-fi
-
+    say "could not install $*"
+    return 1
+}
+@INSTALLS@
 say "starting $FUNC_TYPE $PROCESSOR_CLASS with $WORKERS_COUNT worker(s)"
-exec python3 -m '@SERVER@' "$@"
+exec python3 -m @SERVER@ "$@"
+"""
+
+_VENV = r"""
+# No layer brings the requirements, so they go into an environment beside the package.
+python3 -m venv "${TMPDIR:-/tmp}/agentic-rl-env" || exit 202
+source "${TMPDIR:-/tmp}/agentic-rl-env/bin/activate"
+install dashscope || exit 203
+if [ -f @REQUIREMENTS@ ]; then install -r @REQUIREMENTS@ || exit 204; fi
 """
 
 
-def start_script(
-    kind: FunctionKind,
-    classpath: ClassPath,
-    *,
-    workers: int = 2,
-    server_module: str = SERVER_MODULE,
-    sdk: str = "dashscope",
-    index_url: str = "",
-) -> bytes:
+@dataclass(frozen=True, slots=True)
+class ScriptOptions:
+    """What the environment variables FC_… of the service's client say of the start script.
+
+    packages: installed at every start, as that client does with FC_PYPI_LIB. requirements: installed at the start
+    where no layer holds them (FC_LAYER_USED=false), else None.
+    """
+
+    workers: int = 2
+    server_module: str = SERVER_MODULE
+    packages: tuple[str, ...] = ()
+    index_url: str = INDEX_URL
+    requirements: str | None = None
+
+    @classmethod
+    def of_environment(cls, requirements: str) -> "ScriptOptions":
+        count = os.environ.get("FC_WORKERS_COUNT", "").strip()
+        without_layer = os.environ.get("FC_LAYER_USED", "").strip().lower() in ("0", "false", "no", "off")
+        return cls(
+            int(count) if count.isdecimal() and int(count) > 0 else 2,
+            os.environ.get("FC_SERVER_CLASSPATH", "").strip() or SERVER_MODULE,
+            tuple(os.environ.get("FC_PYPI_LIB", "").split()),
+            os.environ.get("FC_PYPI_REPO", "").strip() or INDEX_URL,
+            requirements if without_layer else None,
+        )
+
+
+def start_script(kind: FunctionKind, classpath: ClassPath, options: ScriptOptions | None = None) -> bytes:
     """The script for one function. Its text depends on the arguments alone."""
-    values: Mapping[str, str] = {
+    settings = options or ScriptOptions()
+    installs = ""
+    if settings.requirements is not None:
+        installs += _VENV
+    if settings.packages:
+        installs += f"\ninstall {shlex.join(settings.packages)} || exit 203\n"
+    values = {
+        "INSTALLS": installs,
         "KIND": kind.value,
-        "CLASS": classpath.dotted,
-        "WORKERS": str(workers),
-        "SERVER": _quoted(server_module),
-        "SDK": _quoted(sdk),
-        "INDEX": f"--index-url '{_quoted(index_url)}' " if index_url else "",
+        "CLASS": shlex.quote(classpath.dotted),
+        "WORKERS": str(settings.workers),
+        "SERVER": shlex.quote(settings.server_module),
+        "INDEX": shlex.quote(settings.index_url),
         "LOGS": LOG_DIR,
+        "REQUIREMENTS": shlex.quote(settings.requirements or ""),
     }
     text = _TEMPLATE
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
     return text.encode()
-
-
-def _quoted(text: str) -> str:
-    """The inside of a single-quoted shell word."""
-    return text.replace("'", "'\\''")

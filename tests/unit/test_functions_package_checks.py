@@ -185,6 +185,23 @@ def test_plan_for_all_functions_follows_every_processor(root: Path, write: Write
     assert package.plan(root, check=False).content_hash == plan.content_hash
 
 
+def test_functions_that_share_a_package_are_all_checked(root: Path, write: Write) -> None:
+    write("functions/a.py", "import functions.absent\n" + ROLLOUT)
+    write("functions/b.py", ROLLOUT)
+    write("functions/c.py", "import functions.missing\n" + ROLLOUT)
+    unused = package.plan(root)
+    assert [(problem.path, problem.severity.value) for problem in unused.problems] == [
+        ("functions/a.py", "warning"),
+        ("functions/c.py", "warning"),
+    ]
+    used = [(FunctionKind.ROLLOUT, ClassPath.parse("functions.a.Mine")), (None, ClassPath.parse("functions.b.Mine"))]
+    plan = package.plan(root, functions=used)
+    assert plan.script is None
+    assert [problem.path for problem in plan.errors] == ["functions/a.py"]
+    wrong = package.plan(root, functions=[(FunctionKind.REWARD, ClassPath.parse("functions.b.Mine"))])
+    assert [problem.rule for problem in wrong.errors] == ["kind-mismatch"]
+
+
 def test_named_requirements_file_is_the_one_that_is_read(root: Path, write: Write) -> None:
     write("functions/rollout/rollout.py", "import numpy\n" + ROLLOUT)
     write("deps/rollout.txt", "numpy==2.0\n")

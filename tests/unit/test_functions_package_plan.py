@@ -1,4 +1,5 @@
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -218,9 +219,71 @@ def test_nothing_is_written_and_the_users_start_script_is_replaced(workspace: Pa
     assert script.is_executable
     assert script.content is not None
     text = script.content.decode()
-    assert "export FUNC_TYPE='reward'" in text
-    assert "export PROCESSOR_CLASS='functions.reward.reward.Mine'" in text
-    assert "exec python3 -m 'dashscope.finetune.reinforcement.component.server.server'" in text
+    assert "export FUNC_TYPE=reward\n" in text
+    assert "export PROCESSOR_CLASS=functions.reward.reward.Mine\n" in text
+    assert "exec python3 -m dashscope.finetune.reinforcement.component.server.server" in text
+
+
+STUB = """#!/bin/bash
+echo "ran python3 $* FUNC_TYPE=$FUNC_TYPE PROCESSOR_CLASS=$PROCESSOR_CLASS PYTHONPATH=$PYTHONPATH N=$WORKERS_COUNT"
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, ["-m dashscope.finetune.reinforcement.component.server.server"]),
+        (
+            {
+                "FC_WORKERS_COUNT": "7",
+                "FC_PYPI_LIB": "one==1 two",
+                "FC_PYPI_REPO": "https://mirror.example/simple",
+                "FC_SERVER_CLASSPATH": "my.server",
+            },
+            ["-m pip install --no-cache-dir --index-url https://mirror.example/simple one==1 two", "-m my.server"],
+        ),
+    ],
+)
+def test_start_script_runs(
+    workspace: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    expected: list[str],
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    plan = package.plan(workspace, check=False).for_function(FunctionKind.REWARD, ClassPath.parse("a/b.py:C"))
+    assert plan.script is not None
+    assert plan.script.content is not None
+    text = plan.script.content.decode().replace("/tmp/log/agentic_rl", str(tmp_path / "logs"))
+    script = _put(tmp_path, "unpacked/start.sh", text)
+    _put(tmp_path, "bin/python3", STUB).chmod(0o755)
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", str(script)], env={"PATH": path}, capture_output=True, text=True, check=True, timeout=60
+    )
+    ran = [line.partition(" FUNC_TYPE=") for line in done.stdout.splitlines() if line.startswith("ran ")]
+    assert [command for command, _, _ in ran] == [f"ran python3 {arguments}" for arguments in expected]
+    workers = environment.get("FC_WORKERS_COUNT", "2")
+    assert ran[-1][2] == f"reward PROCESSOR_CLASS=a.b.C PYTHONPATH=.: N={workers}"
+    [log] = (tmp_path / "logs").glob("service_*.log")
+    assert log.read_text() == done.stdout
+
+
+def test_start_script_installs_where_there_is_no_layer(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FC_LAYER_USED", "false")
+    plan = package.plan(workspace, requirements="deps/my list.txt", check=False)
+    script = plan.for_function(FunctionKind.REWARD, ClassPath.parse("a.b.C")).script
+    assert script is not None
+    assert script.content is not None
+    assert b"install -r 'deps/my list.txt'" in script.content
+
+
+def test_limit_of_the_environment(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert package.plan(workspace).limit_bytes == 200 << 20
+    monkeypatch.setenv("FC_OSS_FILE_SIZE_WARNING", "1000")
+    assert package.plan(workspace).limit_bytes == 1000
 
 
 def test_content_hash_is_shared_by_functions_and_independent_of_times(workspace: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.screen import has_screen
 from agentic_rl_tui.app.cli.verbs import VERBS, find
 
 PROGRAM = "agentic-rl-tui"
@@ -99,8 +100,11 @@ def _suggestion(word: str) -> str:
 
 
 def _open_app(options: argparse.Namespace) -> int:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        print(f"{PROGRAM}: the full-screen app needs a terminal; give a verb, see --help", file=sys.stderr)
+    if not has_screen():
+        print(
+            f"{PROGRAM}: the full-screen app needs a terminal on stdin, stdout and stderr; give a verb, see --help",
+            file=sys.stderr,
+        )
         return exits.USAGE
     from agentic_rl_tui.app.cli.connect import settings_of
 

@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 from agentic_rl_tui.app.cli.connect import settings_of
+from agentic_rl_tui.app.cli.screen import has_screen
 from agentic_rl_tui.core.templates import TEMPLATES, WorkspaceExists, write_workspace
 
 
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"wrote {destination}", file=sys.stderr)
     options.workspace = str(destination)
     job_file = destination / template.job_file
-    if sys.stdout.isatty() and sys.stdin.isatty():
+    if has_screen():
         from agentic_rl_tui.app.tui import run_tui
 
         return run_tui(settings_of(options), start_place="job-file", job_file=job_file)

@@ -24,7 +24,7 @@ from agentic_rl_tui.core.models.processors import ClassPath
 
 __all__ = ["FunctionPool", "OutputLine", "WorkerSpec"]
 
-_GRACE_S = 0.5
+_THREAD_GRACE_S = 0.05
 _LAST_LINES = 20
 _INTERPRETER_ADVICE = "Install it in that environment, or let the function run with another interpreter."
 
@@ -37,6 +37,7 @@ class WorkerSpec:
     python: interpreter, None for ours. env: the function's variables, on top of a clean environment.
     concurrency: calls at once inside one process. memory_limit_bytes: of one worker with everything it starts.
     call_timeout_s counts from the moment a worker has the call, not while it waits for a free one.
+    cancel_grace_s: how long a coroutine may take to end when it is canceled, before its worker is replaced.
     """
 
     package_dir: Path
@@ -48,6 +49,7 @@ class WorkerSpec:
     memory_limit_bytes: int | None = None
     call_timeout_s: float | None = None
     setup_timeout_s: float = 60.0
+    cancel_grace_s: float = 2.0
 
     def config(self) -> dict[str, Any]:
         return {
@@ -93,6 +95,11 @@ class FunctionPool:
         self._ids = itertools.count(1)
         self._slot_numbers = itertools.count(1)
         self._running = False
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for a free place."""
+        return len(self._waiting)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -161,7 +168,7 @@ class FunctionPool:
             result = await call.done
         except asyncio.CancelledError:
             worker.cancel(call.call_id)
-            loop.call_later(_GRACE_S, self._overdue, worker, call, "its call was canceled and did not end")
+            loop.call_later(self._grace_s(worker), self._overdue, worker, call, "a canceled call did not end")
             raise
         finally:
             if timer is not None:
@@ -186,8 +193,12 @@ class FunctionPool:
         """The time limit passed: ask nicely first."""
         call.timed_out = True
         worker.cancel(call.call_id)
-        loop = asyncio.get_running_loop()
-        loop.call_later(_GRACE_S, self._overdue, worker, call, "a call passed its time limit and did not end")
+        reason = "a call passed its time limit and did not end"
+        asyncio.get_running_loop().call_later(self._grace_s(worker), self._overdue, worker, call, reason)
+
+    def _grace_s(self, worker: Worker) -> float:
+        """A thread cannot be canceled, so there is nothing to wait for."""
+        return self.spec.cancel_grace_s if worker.is_async else _THREAD_GRACE_S
 
     def _overdue(self, worker: Worker, call: Pending, reason: str) -> None:
         """A call did not end when asked: another worker takes over.

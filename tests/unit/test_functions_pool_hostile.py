@@ -288,7 +288,7 @@ async def test_signal_handlers_do_not_save_a_worker(opened: Opener) -> None:
                     return good()
                 while True:
                     time.sleep(1)
-        """) as pool:
+        """, cancel_grace_s=0.3) as pool:  # fmt: skip
         result = await pool.call(BAD, timeout_s=0.1)
         assert result.status is CallStatus.TIMEOUT
         await assert_works(pool)
@@ -466,6 +466,7 @@ async def test_calls_that_a_blocked_loop_never_began_run_elsewhere(opened: Opene
                 time.sleep(600)
         """,
         concurrency=8,
+        cancel_grace_s=0.3,
     ) as pool:
         blocked = asyncio.create_task(pool.call(BAD, timeout_s=0.3))
         await wait_until(lambda: lines)

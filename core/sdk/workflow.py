@@ -124,8 +124,9 @@ class Workflow:
             gone = [entity_id for entity_id in reused if entity_id in str(error)]
             if not gone:
                 raise
-            self.steps.send(Note(f"{', '.join(gone)} is not known there any more; it is registered anew"))
-            await asyncio.to_thread(self._registrar.forget, gone)
+            # One that is gone tells that the service's memory was cleared: none of the others can be trusted.
+            self.steps.send(Note(f"{gone[0]} is not known there any more; the functions are registered anew"))
+            await asyncio.to_thread(self._registrar.forget, reused)
         self.deployed = await self._registrar.deploy(prepared, self.steps)
         return await self._submit(ready(self.deployed), self.datasets, mark, None, exact_name=exact_name)
 

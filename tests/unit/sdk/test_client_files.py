@@ -136,7 +136,7 @@ async def test_only_the_very_same_file_is_adopted(service, client, rows, other):
 
 
 async def test_timeout_looks_the_file_up(service, make_client, rows):
-    client = make_client(flags={"upload_timeout_s": "0.2"})
+    client = make_client(flags={"upload_timeout_s": "0.5"})
     service.fail("POST", after=True, stall=True)
     assert (await client.files.upload(rows)).file_id == "file-1"
     assert len(service.requests("POST")) == 1

@@ -12,6 +12,7 @@ Cell: TypeAlias = str | Line
 Align: TypeAlias = Literal["left", "right", "center"]
 
 ELLIPSIS = "…"
+_JOINER = "\u200d"
 
 
 def spans(cell: Cell, style: str = "") -> list[Span]:
@@ -32,14 +33,17 @@ def cut(text: str, width: int) -> str:
     if text.isascii():
         return text[:width]
     taken = 0
-    # A cell holds at least one code point, but marks and joiners add more of them.
-    for start, end, size in split_graphemes(text)[0]:
+    kept = 0
+    for _, end, size in split_graphemes(text)[0]:
         if taken + size > width:
-            return text[:start]
+            break
         taken += size
-        if taken == width and end < len(text):
-            return text[:end]
-    return text
+        kept = end
+    # A joiner at the end would swallow what follows; and stray joiners are measured differently alone.
+    start = text[:kept].rstrip(_JOINER)
+    while start and cell_len(start) > width:
+        start = start[:-1]
+    return start
 
 
 def clip(text: str, width: int) -> str:

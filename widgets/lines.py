@@ -136,7 +136,7 @@ class FileLines:
         return self._breaks[block] + os.pread(self._file, offset - block * BLOCK, block * BLOCK).count(b"\n")
 
     def find(self, pattern: re.Pattern[str], start: int, *, backwards: bool, stop: Stop) -> int | None:
-        raw = re.compile(pattern.pattern.encode(), pattern.flags & re.IGNORECASE)
+        raw = re.compile(pattern.pattern.encode(), pattern.flags & re.IGNORECASE | re.MULTILINE)
         if start < 0 or start >= len(self):
             return None
         literal = pattern.pattern.encode() if re.escape(pattern.pattern) == pattern.pattern else None
@@ -151,7 +151,7 @@ class FileLines:
             end = len(data) if offset + len(data) >= self._size else data.rfind(b"\n") + 1
             # A line longer than the block is searched in pieces: better than not at all.
             end = end or len(data)
-            found = data.find(literal, 0, end) if literal is not None else _position(raw.search(data, 0, end))
+            found = data.find(literal, 0, end) if literal is not None else _first(raw, data, end)
             if found >= 0:
                 return self._line_at(offset + found)
             offset += end
@@ -163,14 +163,34 @@ class FileLines:
             begin = max(0, end - 4 * BLOCK)
             data = os.pread(self._file, end - begin, begin)
             first = 0 if begin == 0 else data.find(b"\n") + 1
-            last = -1
-            for match in raw.finditer(data, first):
-                last = match.start()
+            last = _last(raw, data, first)
             if last >= 0:
                 return self._line_at(begin + last)
             end = begin + first if first else begin
         return None
 
 
-def _position(match: re.Match[bytes] | None) -> int:
-    return -1 if match is None else match.start()
+def _first(pattern: re.Pattern[bytes], data: bytes, end: int) -> int:
+    """Where the first line that matches by itself has its match; -1 where none does."""
+    at = 0
+    while (match := pattern.search(data, at, end)) is not None:
+        line_start, line_end = _line_around(data, match.start())
+        if pattern.search(data[line_start:line_end]):
+            return match.start()
+        at = line_end + 1
+    return -1
+
+
+def _last(pattern: re.Pattern[bytes], data: bytes, start: int) -> int:
+    last = -1
+    for match in pattern.finditer(data, start):
+        line_start, line_end = _line_around(data, match.start())
+        if pattern.search(data[line_start:line_end]):
+            last = match.start()
+    return last
+
+
+def _line_around(data: bytes, offset: int) -> tuple[int, int]:
+    """A pattern such as ``a\\s+b`` may match over a line break; only what lies in one line counts."""
+    end = data.find(b"\n", offset)
+    return data.rfind(b"\n", 0, offset) + 1, len(data) if end < 0 else end

@@ -36,7 +36,8 @@ class _Row(NamedTuple):
 class LogView(Painted, ScrollView, can_focus=True):
     """Lines of a `LineSource`; only those on the screen are read and drawn.
 
-    In: `source`, `is_following`, `is_wrapped`, `has_numbers`, `pattern`, `placeholder` (shown while there is no line); call `grew` when the source has new lines.
+    In: `source`, `is_following`, `is_wrapped`, `has_numbers`, `pattern`, `placeholder` (shown while there is no
+    line); call `grew` when the source has new lines.
     Out: `Asked` (the owner opens a prompt and calls `search` or `go_to`), `Moved`, `FollowChanged`, `SearchEnded`.
     Text from the source is data: no escape sequence and no markup in it acts.
     """

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentic_rl_tui.core.models.errors import ArlError, FunctionFailed
 from agentic_rl_tui.core.models.jobs import JobProgress
+from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.platform.engine import functions as job_functions
 from agentic_rl_tui.core.platform.engine.checkpoints import Checkpoints
@@ -39,7 +40,7 @@ class _End(Exception):
         super().__init__(reason)
         self.status = status
         self.code = code
-        self.reason = reason
+        self.reason = redact(reason)
         self.detail = detail
 
 
@@ -108,7 +109,7 @@ async def _whole(ending: Coroutine[Any, Any, None]) -> None:
 
 def _end_of(work: "asyncio.Task[None]") -> _End | None:
     error = work.exception() if not work.cancelled() else None
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+    while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if error is None:
         return None
@@ -119,6 +120,9 @@ def _end_of(work: "asyncio.Task[None]") -> _End | None:
     if isinstance(error, ArlError):
         reason = f"{error.message}. {error.advice}" if error.advice else error.message
         return _End(JobStatus.FAILED, error.code or "InvalidParameter", reason)
+    if isinstance(error, OSError):
+        logger.error("a job could not read or write a file", exc_info=error)
+        return _End(JobStatus.FAILED, "StorageError", f"the platform could not read or write a file: {error}")
     logger.error("a job met an error of the platform's own", exc_info=error)
     return _End(JobStatus.FAILED, "InternalError", f"the platform met an error of its own: {error!r}")
 
@@ -149,12 +153,14 @@ class _Life:
         policy = self._policy = self._make_policy(plan)
         await self._introduce(plan)
         await self._phase("starting functions", plan.total_steps)
+        await self._log.info("starting the functions")
         self._functions = await job_functions.open_functions(
             engine.functions, job.request, job.job_id, timer=options.timer
         )
         for function in self._functions.all:
             await self._log.info(
-                f"started {function.title} with {function.open.slots} slots, weight {function.weight:g}"
+                f"started {function.title}: {function.open.slots} slots, timeout {function.timeout_s:g} s"
+                + ("" if function is self._functions.rollout else f", weight {function.weight:g}")
             )
         self._writer = TrajectoryWriter(self._folder)
         self._checkpoints = Checkpoints(self._folder, plan.output, plan.hyper.save_total_limit)
@@ -197,6 +203,9 @@ class _Life:
         if status is JobStatus.SUCCEEDED and self._plan is not None and self._learns:
             await jobs.set_output(job_id, self._plan.output)
         code, message = (end.code, end.reason) if end is not None else (None, None)
+        if status is JobStatus.CANCELED:
+            # Usually done by whoever cancelled; a wish that outran that move must not leave the job running.
+            await jobs.move(job_id, JobStatus.CANCELING)
         if not await jobs.move(job_id, status, code=code, message=message):
             # A cancellation that came at the very end has moved the job on; only this move is left then.
             await jobs.move(job_id, JobStatus.CANCELED)

@@ -1,7 +1,7 @@
 """A job's functions with their workers running, and the calls made to them."""
 
 import asyncio
-import contextlib
+import logging
 import time
 from array import array
 from collections.abc import Callable, Sequence
@@ -17,6 +17,9 @@ from agentic_rl_tui.core.platform.ports import FunctionOpener, OpenFunction
 
 _RETRIED = frozenset({CallStatus.FAILED, CallStatus.TIMEOUT, CallStatus.RAISED, CallStatus.DIED})
 _CLOSE_LIMIT_S = 1.0
+_DEFAULT_TIMEOUT_S = {FunctionKind.ROLLOUT: 600.0, FunctionKind.REWARD: 120.0, FunctionKind.GROUP_REWARD: 120.0}
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -31,6 +34,7 @@ class Function:
     latencies: "array[float]" = field(default_factory=lambda: array("f"))
     failures: dict[str, int] = field(default_factory=dict)
     retries: int = 0
+    running: int = 0
     gate: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,6 +45,11 @@ class Function:
         return self.open.kind
 
     @property
+    def timeout_s(self) -> float:
+        """What the job says, else the limits that the service advises: without one a hanging call would hold a job."""
+        return self.entry.timeout or _DEFAULT_TIMEOUT_S[self.kind]
+
+    @property
     def title(self) -> str:
         """How texts name it, e.g. ``reward 'answer'``."""
         return f"{self.kind.value.replace('_', ' ')} {self.name!r}"
@@ -49,7 +58,11 @@ class Function:
         """One call, after a free slot was waited for."""
         async with self.gate:
             began = self.timer()
-            result = await self.open.call(payload, timeout_s=self.entry.timeout)
+            self.running += 1
+            try:
+                result = await self.open.call(payload, timeout_s=self.timeout_s)
+            finally:
+                self.running -= 1
             self.latencies.append(self.timer() - began)
         if not result.is_ok:
             self.failures[result.status.value] = self.failures.get(result.status.value, 0) + 1
@@ -86,12 +99,14 @@ class JobFunctions:
     def slots(self) -> int:
         return max((function.open.slots for function in self.all), default=16)
 
+    def waited_for(self) -> str:
+        """What runs just now, in words: ``rollout 'agent' 12 calls``."""
+        running = [f"{function.title} {function.running} calls" for function in self.all if function.running]
+        return ", ".join(running) or "nothing"
+
     async def close(self) -> None:
         """Stop all workers at once. Waits at most a second; what hangs goes on stopping behind our back."""
-        tasks = [asyncio.ensure_future(function.open.close()) for function in self.all]
-        if tasks:
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait(tasks, timeout=_CLOSE_LIMIT_S)
+        await _close([function.open for function in self.all])
 
 
 def runtime_of(entry: FunctionEntry) -> Runtime:
@@ -140,8 +155,8 @@ def _sorted(opened: Sequence[Function], *, has_rollout: bool) -> JobFunctions:
     wrong = next((item for item in rewards if item.kind is FunctionKind.ROLLOUT), None)
     if wrong is not None:
         raise ConfigError(f"{wrong.title} stands among the rewards", advice="Only reward functions belong there.")
-    check_weights({item.name: item.weight for item in rewards})
     _tell_apart(opened)
+    check_weights({item.name: item.weight for item in rewards})
     return JobFunctions(
         rollout,
         tuple(item for item in rewards if item.kind is FunctionKind.REWARD),
@@ -159,8 +174,38 @@ def _tell_apart(functions: Sequence[Function]) -> None:
 
 
 async def _close_opened(tasks: "Sequence[asyncio.Task[Function]]") -> None:
+    """Close what was opened; a function that opens in spite of being cancelled is closed when it has."""
     for task in tasks:
         task.cancel()
-    done = await asyncio.gather(*tasks, return_exceptions=True)
-    closing = [item.open.close() for item in done if isinstance(item, Function)]
-    await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), _CLOSE_LIMIT_S)
+    done, late = await asyncio.wait(tasks, timeout=_CLOSE_LIMIT_S)
+    for task in late:
+        task.add_done_callback(_close_late)
+    opened = [task.result() for task in done if not task.cancelled() and task.exception() is None]
+    await _close([function.open for function in opened])
+
+
+def _close_late(task: "asyncio.Task[Function]") -> None:
+    if not task.cancelled() and task.exception() is None:
+        _keep(asyncio.ensure_future(_close([task.result().open])))
+
+
+async def _close(opened: Sequence[OpenFunction]) -> None:
+    closing = [_keep(asyncio.ensure_future(function.close())) for function in opened]
+    if closing:
+        await asyncio.wait(closing, timeout=_CLOSE_LIMIT_S)
+
+
+def _keep(task: "asyncio.Task[None]") -> "asyncio.Task[None]":
+    """Hold on to a task until it ends, and tell of its failure."""
+    _ending.add(task)
+    task.add_done_callback(_ended)
+    return task
+
+
+def _ended(task: "asyncio.Task[None]") -> None:
+    _ending.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("the workers of a function could not be stopped", exc_info=error)
+
+
+_ending: "set[asyncio.Task[None]]" = set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from agentic_rl_tui.core.models.jobs import JobProgress
@@ -96,6 +96,8 @@ class TrainingLoop:
 
     async def _step(self, step: int, indices: Sequence[int]) -> None:
         await self._tell(phase="training")
+        if step == self._options.fail_at_step:
+            raise JobFault("InjectedFault", f"failed at step {step}, as the platform was told to")
         began = self._options.timer()
         rows = await asyncio.to_thread(self._plan.rows.read, indices)
         groups = await self._make_groups(rows, "train", step, self._plan.hyper.n_rollouts)
@@ -140,7 +142,12 @@ class TrainingLoop:
                 return group
 
         async with (
-            self._heartbeat(lambda: f"step {step}: {done} of {len(rows) * size} {phase} rollouts done"),
+            self._heartbeat(
+                lambda: (
+                    f"step {step}: {done} of {len(rows) * size} {phase} rollouts done; "
+                    f"running now: {self._functions.waited_for()}"
+                )
+            ),
             asyncio.TaskGroup() as tasks,
         ):
             running = [tasks.create_task(one(row)) for row in rows]
@@ -242,12 +249,7 @@ class TrainingLoop:
                 "there is nothing to learn from",
             )
         if self._wants_rewards and values["trajectory/zero_variance_share"] > 0.5:
-            share = values["trajectory/zero_variance_share"]
-            await self._warn_once(
-                "zero variance",
-                f"{share:.0%} of the groups gave the same reward to all their rollouts and teach nothing: "
-                "data too easy or too hard, a reward with few values, or n_rollouts too small",
-            )
+            await self._warn_once(*zero_variance_hint(values))
 
     async def _warn_once(self, key: str, text: str) -> None:
         if key not in self._warned:
@@ -332,6 +334,25 @@ class TrainingLoop:
         if new != old:
             self.progress = new
             await self._jobs.set_progress(self._plan.job.job_id, new)
+
+
+def zero_variance_hint(values: Mapping[str, Any]) -> tuple[str, str]:
+    """Which kind of groups teach nothing, and the likeliest reason."""
+    prefix = "trajectory/zero_variance_groups"
+    kinds = {kind: values[f"{prefix}/{kind}"] for kind in ("all_max", "all_min", "all_other")}
+    most = max(kinds, key=lambda kind: kinds[kind])
+    reason = {
+        "all_max": "all at the best reward so far, so the data is too easy by now",
+        "all_min": "all at the worst reward so far, so the data or the reward is too hard",
+        "all_other": "the reward hardly tells answers apart, or n_rollouts is too small",
+    }[most]
+    share, total = values["trajectory/zero_variance_share"], values["trajectory/groups"]
+    text = (
+        f"{share:.0%} of the groups gave all their rollouts the same reward and teach nothing "
+        f"({kinds['all_max']} at the best, {kinds['all_min']} at the worst, {kinds['all_other']} others of {total}): "
+        f"{reason}"
+    )
+    return f"zero variance {most}", text
 
 
 def thinned(values: Sequence[float], limit: int) -> tuple[float, ...]:

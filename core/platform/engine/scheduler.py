@@ -21,7 +21,9 @@ class Scheduler:
         self._log = log
         self._engine = engine
         self._max_running = max(1, max_running)
-        self._running: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
+        self._wishes: dict[str, asyncio.Event] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._leaving: set[str] = set()
         self._bell = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
 
@@ -46,22 +48,27 @@ class Scheduler:
 
     async def cancel(self, job_id: str) -> bool:
         """Cancel a job. False when there is none or its state forbids it; a running job ends within two seconds."""
-        if job_id in self._running:
-            if not await self._jobs.move(job_id, JobStatus.CANCELING):
-                return False
-            if found := self._running.get(job_id):
-                found[1].set()
-            return True
+        if (wish := self._wishes.get(job_id)) is not None:
+            wish.set()
+            return await self._jobs.move(job_id, JobStatus.CANCELING)
         job = await self._jobs.job(job_id)
-        if job is None or job.status not in (JobStatus.PENDING, JobStatus.QUEUING):
+        if job is None or job.status not in (JobStatus.PENDING, JobStatus.QUEUING) or job_id in self._leaving:
             return False
-        if not await self._jobs.move(job_id, JobStatus.CANCELED):
+        if job_id in self._wishes:
             # It left the queue in between.
-            return job_id in self._running and await self.cancel(job_id)
-        log = JobLogWriter(self._log, job_id, self._engine.options.now)
-        await log.warning("job canceled before it started")
-        await log.end()
-        return True
+            return await self.cancel(job_id)
+        return await self._end_waiting(job_id)
+
+    async def _end_waiting(self, job_id: str) -> bool:
+        """End a job that never ran. Its last line is written first, as a log is whole once its job has ended."""
+        self._leaving.add(job_id)
+        try:
+            log = JobLogWriter(self._log, job_id, self._engine.options.now)
+            await log.warning("job canceled before it started")
+            await log.end()
+            return await self._jobs.move(job_id, JobStatus.CANCELED)
+        finally:
+            self._leaving.discard(job_id)
 
     async def stop(self) -> None:
         """End the loop and every running job, which end FAILED with the reason that the platform stopped."""
@@ -69,13 +76,14 @@ class Scheduler:
             self._loop.cancel()
             await asyncio.wait({self._loop})
             self._loop = None
-        tasks = {job_id: task for job_id, (task, _) in self._running.items()}
+        tasks = dict(self._running)
+        launched = {*tasks, *self._wishes}
         for task in tasks.values():
             task.cancel()
         if tasks:
             await asyncio.wait(tasks.values())
-        for job_id in tasks:
-            # A task that was cancelled before its first step never came to end its job.
+        for job_id in launched:
+            # A job whose task never came to its first step has nobody else to end it.
             job = await self._jobs.job(job_id)
             if job is not None and job.status in (JobStatus.RUNNING, JobStatus.CANCELING):
                 await mark_interrupted(self._engine, job)
@@ -92,22 +100,32 @@ class Scheduler:
 
     async def _fill(self) -> None:
         for job in await self._jobs.jobs_in(JobStatus.QUEUING, JobStatus.PENDING):
+            if job.job_id in self._leaving:
+                continue
             if len(self._running) < self._max_running:
                 await self._launch(job)
             elif job.status is JobStatus.PENDING:
                 await self._jobs.move(job.job_id, JobStatus.QUEUING)
 
     async def _launch(self, job: JobRecord) -> None:
+        # A wish to cancel finds the event from the moment at which the job may be running.
+        wish = self._wishes[job.job_id] = asyncio.Event()
         if not await self._jobs.move(job.job_id, JobStatus.RUNNING):
+            del self._wishes[job.job_id]
+            if wish.is_set():
+                await self._end_waiting(job.job_id)
             return
-        fresh = await self._jobs.job(job.job_id) or job
-        cancel = asyncio.Event()
-        task = asyncio.create_task(self._engine.run(fresh, cancel), name=f"run {job.job_id}")
-        self._running[job.job_id] = (task, cancel)
+        task = asyncio.create_task(self._run_job(job, wish), name=f"run {job.job_id}")
+        self._running[job.job_id] = task
         task.add_done_callback(lambda done: self._ended(job.job_id, done))
+
+    async def _run_job(self, job: JobRecord, wish: asyncio.Event) -> None:
+        fresh = await self._jobs.job(job.job_id)
+        await self._engine.run(fresh or job, wish)
 
     def _ended(self, job_id: str, task: "asyncio.Task[None]") -> None:
         self._running.pop(job_id, None)
+        self._wishes.pop(job_id, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("job %s left the engine with an error", job_id, exc_info=error)
         self.wake()

@@ -163,3 +163,35 @@ async def test_a_cancel_after_steps_reports_them(bench: Any, kit: Any) -> None:
     assert report is not None
     assert (report["status"], report["steps_done"]) == ("CANCELED", 2)
     assert "after 2 steps" in bench.text(record)
+
+
+async def test_a_function_that_opens_too_late_is_closed(bench: Any, kit: Any) -> None:
+    cancel, release, closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    open_it = bench.functions.open
+
+    async def stubborn(entity_id: str, **facts: Any) -> Any:
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+        opened = await open_it(entity_id, **facts)
+
+        async def close() -> None:
+            closed.set()
+
+        opened.close = close
+        return opened
+
+    bench.functions.open = stubborn
+    record = bench.jobs.add(bench.request(rollout=bench.agent(), rows=kit.arithmetic(8)))
+    await bench.jobs.move(record.job_id, JobStatus.RUNNING)
+    task = asyncio.create_task(bench.engine.run(bench.jobs.records[record.job_id], cancel))
+    await bench.jobs.until(lambda: any(progress.phase == "starting functions" for progress in bench.jobs.progress))
+    cancel.set()
+    async with asyncio.timeout(2):
+        await task
+    assert bench.jobs.records[record.job_id].status is JobStatus.CANCELED
+    release.set()
+    async with asyncio.timeout(2):
+        await closed.wait()

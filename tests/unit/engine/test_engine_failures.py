@@ -1,12 +1,16 @@
 """Users' functions that fail: counted apart, told readably, never a score of 0."""
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus, SubResult
+from agentic_rl_tui.core.models.job_request import FunctionEntry
 from agentic_rl_tui.core.models.status import JobStatus
-from agentic_rl_tui.core.platform.engine import TrajectoryReader, read_report
+from agentic_rl_tui.core.platform.engine import EngineOptions, TrajectoryReader, read_report
+from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryWriter
 
 
 def number_of(payload: dict[str, Any]) -> int:
@@ -234,3 +238,83 @@ async def test_requests_that_lack_something(bench: Any, kit: Any) -> None:
         job = await bench.run(request.model_copy(update=change))
         assert job.status is JobStatus.FAILED
         assert words in (job.message or ""), words
+
+
+async def test_no_key_reaches_the_jobs_message(bench: Any, kit: Any) -> None:
+    def leaky(payload: dict[str, Any]) -> dict[str, Any]:
+        raise RuntimeError(f"cannot use {payload['model_resource']['api_key']}")
+
+    job = await bench.run(bench.request(rollout=leaky, rewards=[kit.strict], rows=kit.arithmetic(8)))
+    assert job.status is JobStatus.FAILED
+    assert "cannot use" in (job.message or "")
+    assert "sk-rollout-" not in (job.message or "")
+
+
+async def test_a_job_can_be_told_to_fail(make_bench: Callable[..., Any], kit: Any) -> None:
+    bench = make_bench(EngineOptions(fail_at_step=3))
+    job = await bench.run(bench.request(rollout=bench.agent(), rewards=[kit.strict], rows=kit.arithmetic(64)))
+    assert (job.status, job.code) == (JobStatus.FAILED, "InjectedFault")
+    assert len(bench.metrics(job)) == 2
+
+
+async def test_a_long_step_says_what_it_waits_for(make_bench: Callable[..., Any], kit: Any) -> None:
+    bench = make_bench(EngineOptions(heartbeat_s=0.02))
+    ask, append, told = bench.agent(), bench.log.append, asyncio.Event()
+
+    async def watched(job_id: str, lines: Any) -> None:
+        await append(job_id, lines)
+        if "running now" in lines[0]:
+            told.set()
+
+    async def rollout(payload: dict[str, Any]) -> Any:
+        async with asyncio.timeout(5):
+            await told.wait()
+        return await ask(payload)
+
+    bench.log.append = watched
+
+    job = await bench.run(bench.request(rollout=rollout, rewards=[kit.strict], rows=kit.arithmetic(8)))
+    assert "step 1: 0 of 32 train rollouts done; running now: rollout 'agent' 8 calls" in bench.text(job)
+
+
+async def test_every_call_has_a_limit(bench: Any, kit: Any) -> None:
+    request = bench.request(rollout=bench.agent(), rewards=[kit.strict], rows=kit.arithmetic(8))
+    assert request.rollout is not None
+    unlimited = request.model_copy(
+        update={
+            "rollout": request.rollout.model_copy(update={"timeout": None}),
+            "rewards": [entry.model_copy(update={"timeout": None}) for entry in request.rewards],
+        }
+    )
+    job = await bench.run(unlimited)
+    assert "started rollout 'agent': 8 slots, timeout 600 s" in bench.text(job)
+    assert "started reward 'score-1': 8 slots, timeout 120 s, weight 1" in bench.text(job)
+
+
+async def test_functions_of_one_name_are_told_apart(bench: Any, kit: Any) -> None:
+    request = bench.request(
+        rollout=bench.agent(), rewards=[lambda _: kit.scored(1.0), lambda _: kit.scored(0.0)], rows=kit.arithmetic(8)
+    )
+    twins = [entry.model_copy(update={"name": "score"}) for entry in request.rewards]
+    job = await bench.run(request.model_copy(update={"rewards": twins}))
+    assert bench.metrics(job, "trace/reward_metrics/score/reward_score/avg") == [1.0]
+    assert bench.metrics(job, "trace/reward_metrics/score-2/reward_score/avg") == [0.0]
+
+
+async def test_a_function_in_the_wrong_place_is_named(bench: Any, kit: Any) -> None:
+    request = bench.request(rollout=bench.agent(), rewards=[kit.strict], rows=kit.arithmetic(8))
+    swapped = request.model_copy(update={"rollout": request.rewards[0].model_copy(update={"rollout_id": "rw-1"})})
+    job = await bench.run(swapped)
+    assert "reward 'score-1' stands in the job's rollout field" in (job.message or "")
+    nameless = request.model_copy(update={"rewards": [FunctionEntry(name="x")]})
+    assert "has no id" in ((await bench.run(nameless)).message or "")
+
+
+async def test_a_full_disk_ends_the_job(bench: Any, kit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(TrajectoryWriter, "write", full)
+    job = await bench.run(bench.request(rollout=bench.agent(), rewards=[kit.strict], rows=kit.arithmetic(8)))
+    assert (job.status, job.code) == (JobStatus.FAILED, "StorageError")
+    assert "No space left on device" in (job.message or "")

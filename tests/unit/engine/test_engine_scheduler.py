@@ -142,3 +142,80 @@ async def test_a_job_stopped_before_its_first_step_is_no_orphan(bench: Any, kit:
     assert bench.jobs.records[job_id].status is JobStatus.FAILED
     assert bench.jobs.records[job_id].message == PLATFORM_STOPPED
     assert bench.log.lines[job_id][-1] == END_MARKER
+
+
+async def test_a_cancel_just_before_a_job_runs(bench: Any, kit: Any) -> None:
+    request, _ = gated(bench, kit)
+    job_id = bench.jobs.add(request).job_id
+    scheduler, move = bench.scheduler(), bench.jobs.move
+
+    async def overtaken(moved: str, target: JobStatus, **facts: Any) -> bool:
+        if target is JobStatus.RUNNING:
+            assert await scheduler.cancel(job_id)
+        return await move(moved, target, **facts)
+
+    bench.jobs.move = overtaken
+    await scheduler.start()
+    await bench.jobs.ended(job_id)
+    assert [status for _, status in bench.jobs.moves] == [JobStatus.CANCELING, JobStatus.CANCELED]
+    assert bench.log.lines[job_id][-1] == END_MARKER
+    assert bench.functions.opened == []
+    await scheduler.stop()
+
+
+async def test_a_cancel_just_after_a_job_runs(bench: Any, kit: Any) -> None:
+    request, _ = gated(bench, kit)
+    job_id = bench.jobs.add(request).job_id
+    scheduler, move = bench.scheduler(), bench.jobs.move
+
+    async def followed(moved: str, target: JobStatus, **facts: Any) -> bool:
+        done = await move(moved, target, **facts)
+        if target is JobStatus.RUNNING:
+            assert await scheduler.cancel(job_id)
+        return done
+
+    bench.jobs.move = followed
+    await scheduler.start()
+    async with asyncio.timeout(2):
+        await bench.jobs.ended(job_id)
+    assert [status for _, status in bench.jobs.moves] == [JobStatus.RUNNING, JobStatus.CANCELING, JobStatus.CANCELED]
+    await scheduler.stop()
+
+
+async def test_a_stop_just_after_a_job_runs(bench: Any, kit: Any) -> None:
+    request, _ = gated(bench, kit)
+    job_id = bench.jobs.add(request).job_id
+    scheduler, move, moved_on = bench.scheduler(), bench.jobs.move, asyncio.Event()
+
+    async def slow(moved: str, target: JobStatus, **facts: Any) -> bool:
+        done = await move(moved, target, **facts)
+        if target is JobStatus.RUNNING:
+            moved_on.set()
+            await asyncio.Event().wait()
+        return done
+
+    bench.jobs.move = slow
+    await scheduler.start()
+    await moved_on.wait()
+    await scheduler.stop()
+    assert bench.jobs.records[job_id].status is JobStatus.FAILED
+    assert bench.jobs.records[job_id].message == PLATFORM_STOPPED
+
+
+async def test_a_waiting_job_that_is_being_cancelled_does_not_start(bench: Any, kit: Any) -> None:
+    request, gate = gated(bench, kit)
+    gate.set()
+    job_id = bench.jobs.add(request, status=JobStatus.QUEUING).job_id
+    scheduler, append = bench.scheduler(), bench.log.append
+
+    async def slow(logged: str, lines: Any) -> None:
+        await scheduler.start()
+        scheduler.wake()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        await append(logged, lines)
+
+    bench.log.append = slow
+    assert await scheduler.cancel(job_id)
+    assert [status for _, status in bench.jobs.moves] == [JobStatus.CANCELED]
+    await scheduler.stop()

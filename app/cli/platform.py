@@ -1,6 +1,7 @@
 import argparse
 import asyncio
 import dataclasses
+from typing import Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.confirm import confirmed
@@ -34,11 +35,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _status(paths: PlatformPaths, form: str) -> int:
     info = asyncio.run(platform_status(paths))
-    state = {"state": "running" if info else "stopped", "root": str(paths.root)}
+    state: dict[str, Any] = {"state": "running" if info else "stopped", "root": str(paths.root)}
     if info is not None:
         state |= {key: value for key, value in dataclasses.asdict(info).items() if value is not None}
+    plain = {key: value if isinstance(value, int | float) else str(value) for key, value in state.items()}
     if form == "table":
-        facts({key: str(value) for key, value in state.items()})
+        facts({key: str(value) for key, value in plain.items()})
     else:
-        emit({key: value if isinstance(value, (int, float)) else str(value) for key, value in state.items()}, form)
+        emit(plain, form)
     return exits.OK if info is not None else exits.UNREACHABLE

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from agentic_rl_tui.core.models.status import is_terminal
 
 pytestmark = pytest.mark.terminal

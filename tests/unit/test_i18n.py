@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from agentic_rl_tui.core import i18n
 
 

@@ -9,10 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentic_rl_tui.core.datasets.check import check_file as check_file
     from agentic_rl_tui.core.datasets.check import statistics as statistics
-    from agentic_rl_tui.core.datasets.turns import Conversation as Conversation
-    from agentic_rl_tui.core.datasets.turns import ToolCall as ToolCall
-    from agentic_rl_tui.core.datasets.turns import Turn as Turn
-    from agentic_rl_tui.core.datasets.turns import conversation as conversation
     from agentic_rl_tui.core.datasets.fixes import Fix as Fix
     from agentic_rl_tui.core.datasets.fixes import apply as apply
     from agentic_rl_tui.core.datasets.fixes import plan_fixes as plan_fixes
@@ -30,6 +26,10 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.datasets.report import Severity as Severity
     from agentic_rl_tui.core.datasets.rows import RowIndex as RowIndex
     from agentic_rl_tui.core.datasets.rows import open_rows as open_rows
+    from agentic_rl_tui.core.datasets.turns import Conversation as Conversation
+    from agentic_rl_tui.core.datasets.turns import ToolCall as ToolCall
+    from agentic_rl_tui.core.datasets.turns import Turn as Turn
+    from agentic_rl_tui.core.datasets.turns import conversation as conversation
 
 _HOMES = {
     "check": ("check_file", "statistics"),

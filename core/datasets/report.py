@@ -104,8 +104,9 @@ class LongRow:
 class DatasetStats:
     """Figures over the rows that could be read. Characters and tokens count the text of all messages of a row.
 
-    long_rows holds the first 200 rows over max_prompt_length, long_row_count the true number. keys counts the
-    top-level keys, roles the messages by role; both keep at most 200 names.
+    rows have messages; measured_rows of them are in the histograms of characters and tokens (all, except in large
+    files). long_rows holds the first 200 rows over max_prompt_length, long_row_count the true number. keys counts
+    the top-level keys, roles the messages by role; both keep at most 200 names.
     """
 
     rows: int = 0
@@ -118,6 +119,7 @@ class DatasetStats:
     long_row_count: int = 0
     long_rows: tuple[LongRow, ...] = ()
     token_basis: str = ""
+    measured_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

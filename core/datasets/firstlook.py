@@ -1,0 +1,91 @@
+"""What a file is by its first bytes: files that are no JSONL at all get one clear problem instead of thousands."""
+
+import json
+from typing import NamedTuple
+
+from agentic_rl_tui.core.datasets.blocks import BOM
+
+HEAD_BYTES = 1 << 16
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+}
+_BINARY = {
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"SQLite format 3\0": "an SQLite database",
+    b"%PDF": "PDF",
+    b"\x89HDF": "HDF5",
+    b"\x93NUMPY": "NumPy",
+    b"\xd0\xcf\x11\xe0": "an old Office file",
+}
+
+
+class Look(NamedTuple):
+    """A problem of the whole file, after which looking at its lines makes no sense."""
+
+    rule: str
+    message: str
+
+
+def look(head: bytes) -> Look | None:
+    """head: the first HEAD_BYTES of the file, or all of it."""
+    for magic, name in _PACKED.items():
+        if head.startswith(magic):
+            return Look("compressed", f"the file is compressed ({name})")
+    for magic, name in _BINARY.items():
+        if head.startswith(magic):
+            return Look("binary-file", f"the file is no text but {name}")
+    if encoding := wide_encoding(head):
+        bits = encoding[4:6]
+        return Look(f"utf-{bits}", f"the file is UTF-{bits}, not UTF-8")
+    return _look_at_text(head.removeprefix(BOM))
+
+
+def wide_encoding(head: bytes) -> str | None:
+    """``utf-16-le`` and the like where the file begins as UTF-16 or UTF-32, with its mark or without."""
+    if head.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "utf-32-le" if head[0] else "utf-32-be"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16-le" if head[0] == 0xFF else "utf-16-be"
+    # Without a mark: a JSON row begins with two ASCII characters.
+    start = head[:4]
+    if len(start) == 4 and start[0] and start[2] and not start[1] and not start[3]:
+        return "utf-16-le"
+    if len(start) == 4 and start[1] and start[3] and not start[0] and not start[2]:
+        return "utf-16-be"
+    return None
+
+
+def _look_at_text(head: bytes) -> Look | None:
+    text = head.lstrip(b" \t\r\n")
+    first, ended, rest = text.partition(b"\n")
+    first = first.strip()
+    if text.startswith(b"[") and (not _is_json(first) or _holds_rows(first)):
+        return Look("json-array", "the file is one JSON array, not one object a line")
+    if text.startswith(b"{") and ended and rest.strip() and first in (b"{", b'{"messages": [', b'{"messages":['):
+        return Look("json-document", "a row is spread over several lines")
+    if text[:1].isalpha() or text[:1] == b'"':
+        separator = next(
+            (name for mark, name in ((b",", "commas"), (b"\t", "tabs"), (b";", "semicolons")) if mark in first), None
+        )
+        if separator and b"{" not in first and not _is_json(first):
+            return Look("csv", f"the file looks like a table with {separator} (CSV), not JSONL")
+    return None
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _holds_rows(line: bytes) -> bool:
+    value = json.loads(line)
+    return bool(value) and isinstance(value, list) and all(isinstance(item, dict) for item in value)

@@ -1,0 +1,64 @@
+"""Every rule of the data set check: its severity, and what to do about it."""
+
+from agentic_rl_tui.core.datasets.report import Severity
+
+_E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+RULES: dict[str, tuple[Severity, str]] = {
+    # The file
+    "not-a-file": (_E, "Check the path."),
+    "unreadable": (_E, "Check the file's permissions and the disk."),
+    "empty-file": (_E, "Put at least one row into the file."),
+    "no-rows": (_E, "Put at least one row into the file."),
+    "compressed": (_E, "Unpack the file first."),
+    "binary-file": (_E, "Export the data as JSONL: one JSON object a line, in UTF-8."),
+    "utf-16": (_E, "Convert the file to UTF-8; the fix does it."),
+    "utf-32": (_E, "Save the file as UTF-8."),
+    "json-array": (_E, "Write each element of the array on its own line, without brackets and commas."),
+    "json-document": (_E, "Write each row on one line."),
+    "csv": (_E, "Turn each record into a JSON object with messages, one a line."),
+    "bom": (_E, "Remove the byte order mark; the fix does it."),
+    "changed-while-read": (_W, "Check again when nothing writes to the file."),
+    # The line
+    "bad-json": (_E, "Correct the JSON at this column."),
+    "nan": (_E, "Write null or a number."),
+    "number-range": (_E, "Write a number that fits 64 bits."),
+    "lone-surrogate": (_E, "Write the whole character; half of it stands for nothing."),
+    "control-character": (_E, r"Escape it, for example \t or \n."),
+    "nul-byte": (_E, "Remove the NUL bytes; the file may be damaged."),
+    "invalid-utf8": (_E, "Save the text as UTF-8; the bytes here come from another encoding or a cut."),
+    "duplicate-key": (_E, "Keep one of them; readers silently take the last."),
+    "too-deep": (_E, "Make the value flatter."),
+    "huge-line": (_E, "Shorten the row; no prompt is that long. The line was not looked into."),
+    "crlf": (_W, "End lines with a line feed alone; the fix does it."),
+    "blank-line": (_W, "Remove the line; the fix does it."),
+    "no-final-newline": (_I, "End the last line with a line feed; the fix does it."),
+    # The row
+    "not-an-object": (_E, 'Write a row like {"messages": […], "rollout_extra": {…}}.'),
+    "mistyped-key": (_E, "Rename the key; the fix does it."),
+    "extra-params": (_E, "Rename extra_params to rollout_extra; the fix does it."),
+    "messages-missing": (_E, 'Add "messages": [{"role": "user", "content": "…"}].'),
+    "messages-empty": (_E, "Add at least one message."),
+    "messages-type": (_E, 'Write "messages": [{"role": "user", "content": "…"}].'),
+    "rollout-extra-missing": (_W, 'Add "rollout_extra": {"solution": "…"}; the service checks for it.'),
+    "rollout-extra-type": (_E, 'Write "rollout_extra": {"solution": "…"}.'),
+    "solution-missing": (_I, "Add rollout_extra.solution if a reward compares with it; it scores 0 otherwise."),
+    "tools-type": (_E, "Write tools as a list of function descriptions."),
+    "prompt-too-long": (_W, "Shorten the row, or raise max_prompt_length; longer prompts fail or are cut."),
+    # The message
+    "message-type": (_E, 'Write {"role": "…", "content": "…"}.'),
+    "role-missing": (_E, "Add a role: system, user, assistant or tool."),
+    "role-type": (_E, "Write system, user, assistant or tool."),
+    "role-unknown": (_E, "Write system, user, assistant or tool."),
+    "content-missing": (_E, "Add the content; it may be null only beside tool_calls."),
+    "content-null": (_E, "Write a text."),
+    "content-type": (_E, "Write a text, or a list of parts."),
+    "content-part": (_E, 'Write parts like {"type": "text", "text": "…"}.'),
+    "content-empty": (_W, "Write a text, or remove the message."),
+    "tool-calls-type": (_E, "Write a list of calls, or leave tool_calls out."),
+    "tool-calls-role": (_E, "Move the calls to an assistant message."),
+    "tool-call": (_E, 'Write {"id": "…", "type": "function", "function": {"name": "…", "arguments": "{}"}}.'),
+    "tool-call-id": (_E, "Give the call an id, and its answer the same tool_call_id."),
+    "tool-call-unknown": (_W, "Use the id of a tool call that comes before."),
+    "tool-arguments": (_E, r'Write arguments as a text that holds a JSON object: "{\"city\": \"Paris\"}".'),
+}

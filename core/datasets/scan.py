@@ -1,0 +1,320 @@
+"""Checking and measuring one range of a file, in one pass and in bounded memory.
+
+Ordinary rows take the fast way of `rowshape`; the others are parsed and checked rule by rule; only lines that the
+parser refuses, and problems that are kept, are scanned for places. Everything here is plain data, so that another
+process can do it.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from agentic_rl_tui.core.datasets.blocks import BLOCK, BOM, MAX_LINE, blocks
+from agentic_rl_tui.core.datasets.jsonscan import show_path
+from agentic_rl_tui.core.datasets.linefaults import UNREADABLE, LineText, Placed, duplicates, line_faults
+from agentic_rl_tui.core.datasets.measure import BYTES_PER_TOKEN, Spread, text_size
+from agentic_rl_tui.core.datasets.rowrules import NO_EXTRA, Found, check_row
+from agentic_rl_tui.core.datasets.rowshape import Shape, has_duplicates, learn
+
+_MAX_NAMES = 200
+_MAX_LONG_ROWS = 200
+_MAX_SHAPES = 8
+_STANDING = {"rollout-extra-missing": ("rollout_extra", NO_EXTRA)}
+"""Rules that every row of a writer breaks or none, because they are about keys alone: their path and message."""
+_UNLIMITED = 1 << 62
+
+
+class Options(NamedTuple):
+    """What to look for. measure_every: texts are measured in every n-th block; 1 measures all rows.
+
+    keep: at most so many problems of each rule get a place.
+    """
+
+    keep: int = 200
+    max_prompt_length: int | None = None
+    measure_every: int = 1
+
+
+class Findings:
+    """What was found in one range. Line numbers count from 1 inside the range; `merge` moves them.
+
+    full: rules of which earlier ranges hold enough, so that these problems are only counted.
+    """
+
+    def __init__(self, keep: int, full: Collection[str] = ()) -> None:
+        self.keep = keep
+        self.full = full
+        self.lines = 0
+        self.rows = 0
+        self.counts: dict[str, int] = {}
+        self.kept: dict[str, list[tuple[int, int, str, str]]] = {}
+        self.turns = Spread()
+        self.chars = Spread()
+        self.tokens = Spread()
+        self.roles: Counter[str] = Counter()
+        self.keys: Counter[str] = Counter()
+        self.long_count = 0
+        self.long_rows: list[tuple[int, int]] = []
+        self.longest = (0, 0, 0)
+        """The longest line that is a row: its bytes, characters, tokens."""
+
+    def wants(self, rule: str) -> bool:
+        """Count one more problem of a rule; whether its place is wanted."""
+        count = self.counts.get(rule, 0)
+        self.counts[rule] = count + 1
+        return count < self.keep and rule not in self.full
+
+    def add(self, line: int, rule: str, col: int, path: str, message: str) -> None:
+        if self.wants(rule):
+            self.put(line, rule, col, path, message)
+
+    def put(self, line: int, rule: str, col: int, path: str, message: str) -> None:
+        self.kept.setdefault(rule, []).append((line, col, path, message))
+
+    def merge(self, other: "Findings") -> None:
+        """Append the findings of the range that follows."""
+        for rule, count in other.counts.items():
+            self.counts[rule] = self.counts.get(rule, 0) + count
+        for rule, problems in other.kept.items():
+            mine = self.kept.setdefault(rule, [])
+            room = self.keep - len(mine)
+            mine += [(line + self.lines, col, path, message) for line, col, path, message in problems[: max(room, 0)]]
+        room = _MAX_LONG_ROWS - len(self.long_rows)
+        self.long_rows += [(line + self.lines, tokens) for line, tokens in other.long_rows[:room]]
+        self.long_count += other.long_count
+        self.lines += other.lines
+        self.rows += other.rows
+        for mine_spread, spread in zip(self._spreads(), other._spreads(), strict=True):
+            mine_spread.merge(spread.pack())
+        for names, more in ((self.roles, other.roles), (self.keys, other.keys)):
+            for name, count in more.items():
+                if name in names or len(names) < _MAX_NAMES:
+                    names[name] += count
+        if other.longest[0] > self.longest[0]:
+            self.longest = other.longest
+
+    def _spreads(self) -> tuple[Spread, Spread, Spread]:
+        return self.turns, self.chars, self.tokens
+
+    def pack(self) -> tuple[Any, ...]:
+        """All of it in types that marshal knows."""
+        spreads = [spread.pack() for spread in self._spreads()]
+        numbers = (self.lines, self.rows, self.long_count)
+        return numbers, self.counts, self.kept, spreads, dict(self.roles), dict(self.keys), self.long_rows, self.longest
+
+    @classmethod
+    def unpack(cls, keep: int, packed: tuple[Any, ...]) -> "Findings":
+        self = cls(keep)
+        numbers, self.counts, self.kept, spreads, roles, keys, self.long_rows, self.longest = packed
+        self.lines, self.rows, self.long_count = numbers
+        for spread, values in zip(self._spreads(), spreads, strict=True):
+            spread.merge(values)
+        self.roles.update(roles)
+        self.keys.update(keys)
+        return self
+
+
+class RangeScanner:
+    """Scans ranges one after another and remembers the shapes of rows between them."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.found = Findings(options.keep)
+        self._shapes: list[Shape] = []
+        self._tried: set[tuple[str, ...]] = set()
+        self._turns: list[int] = []
+        self._sizes: list[tuple[int, int]] = []
+        limit = options.max_prompt_length
+        self._short = _UNLIMITED if limit is None else limit * BYTES_PER_TOKEN
+        """A row of so many bytes or fewer cannot hold more tokens than the limit."""
+
+    def scan(
+        self,
+        path: str,
+        start: int,
+        end: int,
+        *,
+        full: Collection[str] = (),
+        at_block: Callable[[int], None] | None = None,
+    ) -> Findings:
+        """Check the lines that begin in start..end.
+
+        full: rules whose problems need no place any more. at_block is called with the place reached; what it
+        raises ends the scan.
+        """
+        self.found = Findings(self.options.keep, full)
+        with open(path, "rb", buffering=1 << 16) as file:
+            for number, data, huge in blocks(file, start, end):
+                if number == 0 and data.startswith(BOM):
+                    self.found.add(1, "bom", 1, "", "the file begins with a byte order mark (BOM)")
+                    data = data[len(BOM) :]
+                lines = iter(io.BytesIO(data))
+                if number % self.options.measure_every == 0:
+                    for line in lines:
+                        self._row(line, is_sample=True)
+                else:
+                    for line in self._unproven(lines):
+                        self._row(line, is_sample=False)
+                if huge:
+                    self._pass_over(huge)
+                self._flush()
+                if at_block is not None:
+                    at_block(min((number + 1) * BLOCK, end))
+        return self.found
+
+    def _unproven(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        """The lines that no shape proves; the others are counted here."""
+        while True:
+            if not self._shapes:
+                line = next(lines, None)
+            else:
+                shape = self._shapes[0]
+                done, line = shape.prove(lines, min(self._short, self.found.longest[0]))
+                self._count_proven(shape, done)
+            if line is None:
+                return
+            if not self._proves_alone(line):
+                yield line
+
+    def _proves_alone(self, line: bytes) -> bool:
+        """Whether a shape other than the first proves a line; it becomes the first then."""
+        longest = min(self._short, self.found.longest[0])
+        for place in range(1, len(self._shapes)):
+            shape = self._shapes[place]
+            if shape.prove(iter((line,)), longest)[0]:
+                self._count_proven(shape, 1)
+                self._shapes.insert(0, self._shapes.pop(place))
+                return True
+        return False
+
+    def _count_proven(self, shape: Shape, done: int) -> None:
+        found = self.found
+        for rule in shape.standing:
+            count = found.counts.get(rule, 0)
+            found.counts[rule] = count + done
+            wanted = 0 if rule in found.full else min(done, found.keep - count)
+            for line in range(1, 1 + wanted):
+                found.put(found.lines + line, rule, 1, *_STANDING[rule])
+        found.lines += done
+        found.rows += done
+        for key in shape.keys if done else ():
+            self._count_key(key, done)
+
+    def _count_key(self, key: str, times: int = 1) -> None:
+        keys = self.found.keys
+        if key in keys or len(keys) < _MAX_NAMES:
+            keys[key] += times
+
+    def _flush(self) -> None:
+        """Add up what was collected by row."""
+        found = self.found
+        for shape in self._shapes:
+            roles, turns = shape.take_counts()
+            found.roles.update(roles)
+            found.turns.add(turns)
+        found.turns.add(self._turns)
+        self._turns.clear()
+        if self._sizes:
+            chars, tokens = zip(*self._sizes, strict=True)
+            found.chars.add(chars)
+            found.tokens.add(tokens)
+            self._sizes.clear()
+
+    def _pass_over(self, length: int) -> None:
+        found = self.found
+        found.lines += 1
+        found.rows += 1
+        found.add(found.lines, "huge-line", 1, "", f"the line has {length:,} bytes; at most {MAX_LINE:,} are read")
+
+    def _row(self, line: bytes, *, is_sample: bool) -> None:
+        """Check one line in full."""
+        found = self.found
+        found.lines += 1
+        body = line[:-1] if line.endswith(b"\n") else line
+        if body.endswith(b"\r"):
+            body = body[:-1]
+            if found.wants("crlf"):
+                col = len(body.decode("utf-8", "replace")) + 1
+                found.put(found.lines, "crlf", col, "", "the line ends in CR LF")
+        if not body.strip(b" \t\r"):
+            found.add(found.lines, "blank-line", 1, "", "the line is blank")
+            return
+        found.rows += 1
+        text: LineText | None = None
+        faults: list[Placed] = []
+        try:
+            row = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            text = LineText(body)
+            faults, row = line_faults(body, text, error.msg)
+            if row is UNREADABLE:
+                self._add_placed(faults)
+                return
+        else:
+            if type(row) is dict and has_duplicates(body, row):
+                text = LineText(body)
+                faults = duplicates(text)
+        self._add_placed(faults)
+        problems = check_row(row)
+        if problems:
+            self._add_found(problems, row, body, text)
+        if type(row) is dict:
+            self._measure(row, len(line), is_sample=is_sample)
+            if not faults and self.options.measure_every > 1:
+                self._learn(line, row, problems)
+
+    def _add_placed(self, faults: list[Placed]) -> None:
+        for rule, col, path, message in faults:
+            self.found.add(self.found.lines, rule, col, path, message)
+
+    def _add_found(self, problems: list[Found], row: Any, body: bytes, text: LineText | None) -> None:
+        for rule, path, message, of_key in problems:
+            if not self.found.wants(rule):
+                continue
+            if len(path) == 1 and path[0] not in row:
+                index = body.index(b"{")
+            else:
+                text = text or LineText(body)
+                index = text.scan.place(path, of_key=of_key)
+            self.found.put(self.found.lines, rule, index + 1, show_path(path), message)
+
+    def _measure(self, row: dict[str, Any], length: int, *, is_sample: bool) -> None:
+        found = self.found
+        for key in row:
+            self._count_key(key)
+        messages = row.get("messages")
+        if type(messages) is list:
+            self._turns.append(len(messages))
+            for message in messages:
+                role = message.get("role") if type(message) is dict else None
+                if type(role) is str and (role in found.roles or len(found.roles) < _MAX_NAMES):
+                    found.roles[role] += 1
+        if not is_sample and length <= found.longest[0] and length <= self._short:
+            return
+        size = text_size(row)
+        if is_sample:
+            self._sizes.append(size)
+        if length > found.longest[0]:
+            found.longest = (length, *size)
+        limit = self.options.max_prompt_length
+        if limit is not None and size[1] > limit:
+            found.long_count += 1
+            if len(found.long_rows) < _MAX_LONG_ROWS:
+                found.long_rows.append((found.lines, size[1]))
+            message = f"about {size[1]:,} tokens, more than max_prompt_length {limit:,} (an estimate)"
+            found.add(found.lines, "prompt-too-long", 1, "messages", message)
+
+    def _learn(self, line: bytes, row: dict[str, Any], problems: list[Found]) -> None:
+        standing = {problem.rule for problem in problems}
+        if len(self._shapes) == _MAX_SHAPES or not standing <= _STANDING.keys():
+            return
+        first = row["messages"][0]
+        signature = (*row, "", *first)
+        if signature in self._tried:
+            return
+        self._tried.add(signature)
+        if (shape := learn(line, row, tuple(standing))) is not None:
+            self._shapes.append(shape)

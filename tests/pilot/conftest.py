@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from agentic_rl_tui.core.templates import TEMPLATES, write_workspace
+
 SCENES = Path(__file__).resolve().parents[2] / "screenshots" / "scenes.py"
 
 Settle = Callable[[Pilot[Any]], Awaitable[None]]
@@ -55,6 +57,14 @@ def workspace(tmp_path: Path) -> Path:
     )
     (root / "data" / "train.jsonl").write_text('{"messages": []}\n' * 3)
     (root / "rl-job.yaml").write_text(JOB_FILE)
+    return root
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    """The workspace that a newcomer gets."""
+    root = tmp_path / "calc-agent"
+    write_workspace(TEMPLATES["calc-agent"], root)
     return root
 
 

@@ -32,6 +32,7 @@ _PASSED_ON = """
 PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TERM LD_LIBRARY_PATH SSL_CERT_FILE SSL_CERT_DIR
 REQUESTS_CA_BUNDLE HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy AGENTIC_RL_PROCESSORS
 """
+_STOP_S = 6.0
 _LOOPBACK = "127.0.0.1,localhost,::1"
 
 
@@ -243,15 +244,13 @@ class KeeperProcess:
         if process is None:
             return
         self._link.tell("stop")
-        try:
-            async with asyncio.timeout(6):
-                await asyncio.shield(self._link.closed)
-        except TimeoutError:
-            process.kill()
+        deadline = asyncio.get_running_loop().time() + _STOP_S
         delay = 0.001
         while process.poll() is None:
             await asyncio.sleep(delay)
             delay = min(delay * 2, 0.05)
+            if asyncio.get_running_loop().time() > deadline:
+                process.kill()
         if process.returncode != 0:
             kill_marked(self._mark.encode())
         self._link.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
@@ -114,7 +115,7 @@ class FunctionPool:
             return
         self._running = True
         try:
-            if self.size > 1:
+            if self.size > 1 and sys.platform == "linux":
                 await self._start_template()
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._start_worker()) for _ in range(self.size)]
@@ -175,11 +176,11 @@ class FunctionPool:
                 timer.cancel()
         if result.status is CallStatus.DIED and worker.is_usable:
             self._retire(worker, "its code asked to exit")
-        if call.timed_out and result.status is not CallStatus.DIED:
+        if limit is not None and call.timed_out and result.status is not CallStatus.DIED:
             return self._timeout(result, limit)
         return result
 
-    def _timeout(self, result: CallResult, limit: float | None) -> CallResult:
+    def _timeout(self, result: CallResult, limit: float) -> CallResult:
         place = result.error if result.status is CallStatus.CANCELED else None
         error = CallError(
             "TimedOut",
@@ -187,7 +188,7 @@ class FunctionPool:
             place.traceback if place else "",
             place.full_traceback if place else "",
         )
-        return replace(result, status=CallStatus.TIMEOUT, output=None, error=error)
+        return replace(result, status=CallStatus.TIMEOUT, output=None, error=error, latency_s=result.latency_s or limit)
 
     def _expire(self, worker: Worker, call: Pending) -> None:
         """The time limit passed: ask nicely first."""
@@ -223,7 +224,7 @@ class FunctionPool:
     def _retire(self, worker: Worker, reason: str, *, at_once: bool = False) -> None:
         if not worker.condemned:
             worker.condemned = reason
-            self._replace(worker)
+            self._replace(reason)
         if at_once or not worker.pending:
             worker.kill(reason)
 
@@ -244,7 +245,7 @@ class FunctionPool:
         if not self._running:
             return FunctionFailed("the function is not running", kind="canceled")
         if not self._workers and not self._starting:
-            self._replace(None)
+            self._replace("none is left")
         turn: asyncio.Future[Worker | FunctionFailed] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
@@ -291,15 +292,16 @@ class FunctionPool:
         if known:
             self._workers.remove(worker)
         if known and not worker.condemned:
-            self._replace(None)
+            assert worker.exit is not None
+            self._replace(worker.exit.describe())
 
-    def _replace(self, worker: Worker | None) -> None:
+    def _replace(self, reason: str) -> None:
         """Start another worker, in the background."""
         if not self._running:
             return
         self.restarts += 1
-        if worker is not None and self._on_output is not None:
-            self._on_output(OutputLine("worker", f"a worker is replaced: {worker.condemned}", time.time()))
+        if self._on_output is not None:
+            self._on_output(OutputLine("worker", f"a worker is replaced: {reason}", time.time()))
         self._starting += 1
         self._in_background(self._start_another())
 

@@ -25,6 +25,7 @@ class Pending:
     order: int
     printed_before: int
     done: asyncio.Future[CallResult]
+    sent_at: float
     acknowledged: bool = False
     timed_out: bool = False
 
@@ -81,7 +82,7 @@ class Worker:
 
     def send_call(self, call_id: int, payload: bytes) -> Pending:
         self._sent += 1
-        pending = Pending(call_id, self._sent, self.tail.count, self._loop.create_future())
+        pending = Pending(call_id, self._sent, self.tail.count, self._loop.create_future(), self._loop.time())
         self.pending[call_id] = pending
         self._write(call_frame(call_id, payload))
         return pending
@@ -211,7 +212,7 @@ class Worker:
         error = CallError(
             "WorkerDied", f"the worker died during the call: {self.exit.describe()}", full_traceback=printed
         )
-        return CallResult(CallStatus.DIED, error=error, printed=printed)
+        return CallResult(CallStatus.DIED, error=error, printed=printed, latency_s=self._loop.time() - call.sent_at)
 
     def _drain(self) -> None:
         """Take the results and lines that came before the end."""

@@ -614,6 +614,23 @@ async def test_killing_the_keeper_ends_everything_and_the_pool_recovers(opened: 
         await assert_works(pool)
 
 
+@pytest.mark.parametrize("size", [1, 2])
+async def test_user_code_may_kill_its_parent(opened: Opener, size: int) -> None:
+    async with opened(
+        """
+        class P(Base):
+            def evil(self, input_data):
+                os.kill(os.getppid(), signal.SIGKILL)
+                time.sleep(600)
+        """,
+        size=size,
+    ) as pool:
+        assert (await pool.call(BAD)).status is CallStatus.DIED
+        await asyncio.gather(*[assert_works(pool) for _ in range(2 * size)])
+        assert (await pool.call(BAD)).status is CallStatus.DIED
+        await assert_works(pool)
+
+
 PLATFORM = """
 import asyncio, sys
 from pathlib import Path

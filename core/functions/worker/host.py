@@ -163,7 +163,7 @@ async def _begin(runtime: Runtime, config: dict[str, Any], place: _Place, proces
 
 
 def _flush_later(loop: asyncio.AbstractEventLoop, outlet: Outlet) -> None:
-    loop.call_soon_threadsafe(loop.call_later, 0.02, outlet.flush)
+    loop.call_soon_threadsafe(loop.call_later, 0.02, outlet.flush_as_promised)
 
 
 def _told(error: BaseException, package_dir: str, when: str) -> dict[str, str]:

@@ -7,6 +7,8 @@ import socket
 import threading
 from collections.abc import Callable
 
+_MAX_HELD = 256
+
 
 class Outlet:
     """Frames go out whole and in order; a forked child of user code can write none."""
@@ -20,7 +22,7 @@ class Outlet:
         self._pid = os.getpid()
 
     def flush_by(self, soon: Callable[[], None]) -> None:
-        """soon: called from any thread when something is held; it must see to a `flush` a moment later."""
+        """soon: called from any thread when something is held; it must see to `flush_as_promised` a moment later."""
         self._flush_soon = soon
 
     def send(self, data: bytes) -> None:
@@ -32,27 +34,33 @@ class Outlet:
                 self._held.clear()
             self._write(data)
 
-    def hold(self, data: bytes) -> None:
-        """Keep for the next `send` or `flush`: for lines that may come in thousands."""
+    def hold(self, data: bytes, *, flushed_by_caller: bool = False) -> None:
+        """Keep for the next `send` or `flush`: for frames that may come in thousands."""
+        first = False
         with self._lock:
             self._held.append(data)
-            if len(self._held) >= 256:
+            if len(self._held) >= _MAX_HELD:
                 self._drain()
-            first = not self._will_flush and self._flush_soon is not None
-            self._will_flush = self._will_flush or first
+            elif not flushed_by_caller and not self._will_flush and self._flush_soon is not None:
+                first = self._will_flush = True
         if first and self._flush_soon is not None:
             self._flush_soon()
 
     def flush(self) -> None:
-        with self._lock:
-            self._will_flush = False
-            if self._held:
+        if self._held:
+            with self._lock:
                 self._drain()
+
+    def flush_as_promised(self) -> None:
+        """What the hook of `flush_by` has to have called."""
+        self._will_flush = False
+        self.flush()
 
     def _drain(self) -> None:
         data = b"".join(self._held)
         self._held.clear()
-        self._write(data)
+        if data:
+            self._write(data)
 
     def _write(self, data: bytes) -> None:
         if os.getpid() != self._pid:

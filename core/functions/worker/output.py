@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import sys
+import time
 from contextvars import ContextVar
 from typing import Any
 
@@ -82,17 +83,47 @@ class FrameHandler(logging.Handler):
         super().__init__()
         self._outlet = outlet
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether a message is all that this handler takes of a record."""
+        return self.level == 0 and not self.filters and self.formatter is None and _records_are_plain()
+
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = self.format(record)
         except Exception as error:
             text = f"{record.msg!r} could not be formatted: {type(error).__name__}: {error}"
+        self.send(record.levelname, text, record.created)
+
+    def send(self, level: str, text: str, created: float) -> None:
         kept = printed.get()
         if kept is not None:
-            kept.add(f"{record.levelname} {text}\n")
-        self._outlet.hold(frame("log", text=f"{record.levelname} - {text}", time_s=record.created))
+            kept.add(f"{level} {text}\n")
+        self._outlet.hold(frame("log", text=sendable(f"{level} - {text}"), time_s=created))
 
 
-def attach_logger(logger: Any, outlet: Outlet) -> None:
+def _records_are_plain() -> bool:
+    return logging.getLogRecordFactory() is logging.LogRecord
+
+
+class DirectLogger(logging.Logger):
+    """Makes no record where only our own handler would read it: a fast reward takes longer to log than to compute."""
+
+    def _log(self, level: int, msg: object, args: Any, *rest: Any, **more: Any) -> None:
+        handler = self.handlers[0] if len(self.handlers) == 1 and not self.filters else None
+        if rest or more or args or type(handler) is not FrameHandler or not handler.is_plain:
+            super()._log(level, msg, args, *rest, **more)
+        else:
+            handler.send(logging.getLevelName(level), str(msg), time.time())
+
+
+def sendable(text: str) -> str:
+    """Text without what UTF-8 cannot hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def attach_logger(logger: logging.Logger, outlet: Outlet) -> None:
     """Send the records of the processor API's logger to the pool."""
     logger.handlers[:] = [FrameHandler(outlet)]
+    if type(logger) is logging.Logger:
+        logger.__class__ = DirectLogger

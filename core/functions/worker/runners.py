@@ -21,6 +21,8 @@ _TICK_S = 0.002
 _IDLE_TICKS = 250
 _SLOW_S = 0.001
 _FAST_CALLS_TO_RETIRE = 64
+_RESULTS_HELD = 4
+"""So few that the pool can work on them while the next are made."""
 
 
 class StartedCount:
@@ -137,7 +139,7 @@ class SyncRunner:
 
     def _run(self) -> None:
         me = threading.get_ident()
-        fast = 0
+        fast = held = 0
         while True:
             with self._turn:
                 call = self._next()
@@ -150,10 +152,12 @@ class SyncRunner:
             if os.getpid() != self._pid:
                 os._exit(0)
             del self._busy[me]
-            if self._arrived:
-                self._outlet.hold(result)
+            held += 1
+            if held < _RESULTS_HELD and self._arrived:
+                self._outlet.hold(result, flushed_by_caller=True)
             else:
                 self._outlet.send(result)
+                held = 0
             fast = fast + 1 if time.perf_counter() - begun < _SLOW_S else 0
             if fast >= _FAST_CALLS_TO_RETIRE and self._retire():
                 return
@@ -167,6 +171,7 @@ class SyncRunner:
 
     def _next(self) -> Call:
         while not self._arrived:
+            self._outlet.flush()
             try:
                 data = self._sock.recv(1 << 16)
             except OSError:

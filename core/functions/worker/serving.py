@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from agentic_rl_tui.core.functions.frames import encode, pack
 from agentic_rl_tui.core.functions.worker import faults
 from agentic_rl_tui.core.functions.worker.answer import InvalidAnswer, encode_answer, problems_of
-from agentic_rl_tui.core.functions.worker.output import Printed, flush_streams, printed
+from agentic_rl_tui.core.functions.worker.output import Printed, flush_streams, printed, sendable
 from agentic_rl_tui.core.functions.worker.runtime import Runtime
 from agentic_rl_tui.core.functions.worker.subs import SubWatch, describe_subs, outcomes_of
 
@@ -132,10 +132,6 @@ class Serving:
             parts += [b',"subs":', encode(describe_subs(subs, self._package_dir))]
         text = call.printed.text()
         if text:
-            parts += [b',"printed":', encode(_sendable(text))]
+            parts += [b',"printed":', encode(sendable(text))]
         parts.append(b"}")
         return pack(b"".join(parts))
-
-
-def _sendable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()

@@ -69,16 +69,19 @@ class BodySender:
             yield chunk
 
     def _watch(self, event: str, info: dict[str, Any]) -> None:
-        """Remember the socket of the connection, to be able to break it."""
+        """Remember the socket of the connection, to be able to break it. Must not raise: the socket would be lost."""
         if not event.endswith((".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")):
             return
         stream = info.get("return_value")
         self._socket = stream.get_extra_info("socket") if stream is not None else None
         if self._stopped.is_set():
-            raise Canceled
+            self._break()
 
     def _stop(self) -> None:
         self._stopped.set()
+        self._break()
+
+    def _break(self) -> None:
         if self._socket is not None:
             with contextlib.suppress(OSError):  # closed already
                 self._socket.shutdown(socket.SHUT_RDWR)

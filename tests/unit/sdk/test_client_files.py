@@ -1,6 +1,7 @@
 """Files: what is sent, what is refused before, and what a lost answer leads to."""
 
 import asyncio
+import gc
 import threading
 
 import pytest
@@ -224,6 +225,17 @@ async def test_cancel_in_the_middle_ends_the_sending_thread(service, client, row
     for thread in [thread for thread in threading.enumerate() if thread.name == "upload"]:
         thread.join(5)
         assert not thread.is_alive()
+
+
+async def test_cancel_at_any_moment_leaves_no_socket_open(service, client, rows):
+    """A socket that nobody closes is a warning, and warnings are errors here."""
+    for turns in range(0, 60, 2):
+        task = asyncio.create_task(client.files.upload(rows))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    gc.collect()
 
 
 async def test_list_get_delete_and_iter(service, client, tmp_path):

@@ -258,6 +258,13 @@ class _Life:
             f"{plan.total_steps} steps of {plan.batch_size} prompts x {plan.hyper.n_rollouts} rollouts",
             f"hyper-parameters: {plan.hyper.shown()}",
         )
+        if plan.is_opd:
+            teacher = plan.job.request.teacher_model
+            await self._log.info(
+                f"teacher {teacher} is not asked in an evaluation"
+                if endpoint is not None
+                else f"teacher: a fixed practice teacher stands in for {teacher}"
+            )
         left = len(plan.rows) * plan.hyper.n_epochs - plan.total_steps * plan.batch_size
         if left:
             await self._log.info(f"{left} rows at the end do not fill a batch and are not used")

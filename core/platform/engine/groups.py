@@ -38,6 +38,7 @@ class Outcome:
     scores: list[Score] = field(default_factory=list)
     decisions: tuple[Decision, ...] = ()
     calls: list[dict[str, Any]] = field(default_factory=list)
+    turns: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     is_cut: bool = False
@@ -47,10 +48,6 @@ class Outcome:
     printed: str = ""
     reward: float | None = None
     advantage: float | None = None
-
-    @property
-    def turns(self) -> int:
-        return len(self.calls)
 
     def record(self, phase: str, step: int, truth: Any) -> dict[str, Any]:
         """The trajectory as it is stored."""
@@ -92,7 +89,7 @@ class Group:
         """Forget what is only needed on disk; counts and scores stay."""
         for outcome in self.outcomes:
             outcome.agent_output = None
-            outcome.calls = [{}] * len(outcome.calls)
+            outcome.calls = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +207,7 @@ class GroupRunner:
     def _take_session(self, outcome: Outcome, session: Session) -> None:
         outcome.decisions = tuple(session.decisions)
         outcome.calls = [call.record() for call in session.calls]
+        outcome.turns = len(session.calls)
         outcome.prompt_tokens = session.prompt_tokens
         outcome.completion_tokens = session.completion_tokens
         outcome.is_cut = session.is_cut

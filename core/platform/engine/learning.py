@@ -122,6 +122,7 @@ class _Pass:
         self._teacher = teacher
         self._settings = settings
         self._total = total
+        self._old: dict[tuple[object, ...], list[float]] = {}
         self.objective = 0.0
         self.clipped = 0
         self.square_norm = 0.0
@@ -157,7 +158,7 @@ class _Pass:
         temperature = decision.temperature
         place = decision.allowed.index(decision.chosen)
         now = _chances(self._tables, decision, temperature)
-        ratio = now[place] / max(_chances(self._before, decision, temperature)[place], 1e-12)
+        ratio = now[place] / max(self._before_the_step(decision)[place], 1e-12)
         low, high = 1 - settings.clip_low, 1 + settings.clip_high
         self.objective += min(ratio * advantage, min(max(ratio, low), high) * advantage)
         if (advantage > 0 and ratio > high) or (advantage < 0 and ratio < low):
@@ -167,6 +168,13 @@ class _Pass:
         for other, chance in enumerate(now):
             total[other] -= amount * chance
         total[place] += amount
+
+    def _before_the_step(self, decision: Decision) -> list[float]:
+        """Probabilities at which the choice was made; the rollouts of a row share them."""
+        key = (decision.table, decision.features, decision.allowed, decision.shift, decision.temperature)
+        if key not in self._old:
+            self._old[key] = _chances(self._before, decision, decision.temperature)
+        return self._old[key]
 
 
 def _pull(total: list[float], chances: Sequence[float], reference: Sequence[float], coefficient: float) -> None:

@@ -68,7 +68,7 @@ def _counts(groups: Sequence[Group], outcomes: Sequence[Outcome], seen: tuple[fl
         "trajectory/zero_by_judgement": sum(
             outcome.reward == 0 and not any(score.sub_failures for score in outcome.scores) for outcome in outcomes
         ),
-        "trajectory/no_model_call": sum(outcome.failure is None and not outcome.calls for outcome in outcomes),
+        "trajectory/no_model_call": sum(outcome.failure is None and not outcome.turns for outcome in outcomes),
         "trajectory/unusable_groups": sum(group.stats.scored < 2 for group in groups),
         "trajectory/zero_variance_groups": len(flat),
         "trajectory/zero_variance_groups/all_max": at_most,
@@ -99,6 +99,8 @@ def _lengths(outcomes: Sequence[Outcome]) -> dict[str, float]:
         "num_turns/max": max(turns),
         "timing/s/rollout/mean": mean([outcome.rollout_s for outcome in alive]),
         "timing/s/rollout/max": max(outcome.rollout_s for outcome in alive),
+        "timing/s/reward/mean": mean([outcome.reward_s for outcome in alive]),
+        "timing/s/reward/max": max(outcome.reward_s for outcome in alive),
     }
 
 

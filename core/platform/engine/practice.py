@@ -4,8 +4,10 @@ It is no language model. It knows the data row's solution and chooses how to use
 strategies the user's rewards prefer.
 """
 
+import random
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import orjson
@@ -121,7 +123,7 @@ class PracticePolicy:
         strategy = _STRATEGIES[decision.table][decision.chosen]
         scene = Scene(facts, draw, _last_result(request.messages))
         if strategy.tool is not None:
-            return _calls(strategy, tools, facts, draw, decision)
+            return _calls(strategy, request, tools, facts, draw, decision)
         text = strategy.text(scene)
         if request.response_format is not None:
             text = _in_format(request.response_format, text, facts)
@@ -134,9 +136,7 @@ class PracticePolicy:
         table = _AFTER_TOOL if after_tool else _FIRST
         items = _STRATEGIES[table]
         forced = bool(tools) and (request.tool_choice == "required" or isinstance(request.tool_choice, Mapping))
-        allowed = tuple(
-            index for index, item in enumerate(items) if (bool(tools) if item.tool is not None else not forced)
-        )
+        allowed = _allowed(table, bool(tools), forced)
         features = _features(request, place.row.facts, bool(tools))
         shift = place.row.facts.difficulty
         logits = self._tables[table].logits(features, allowed, shift)
@@ -156,8 +156,21 @@ def _offered(request: ModelRequest) -> list[dict[str, Any]]:
 
 def _features(request: ModelRequest, facts: RowFacts, has_tools: bool) -> Features:
     later = sum(1 for message in request.messages if message.get("role") == "assistant") > 1
-    active = (facts.wrapper.asked, has_tools, facts.is_numeric, later)
-    return ((0, 1.0), *((index, _FEATURE_VALUE) for index, is_on in enumerate(active, 1) if is_on))
+    return _active(facts.wrapper.asked, has_tools, facts.is_numeric, later)
+
+
+# A step holds thousands of decisions; sharing these tuples keeps the garbage collector's pauses short.
+@cache
+def _active(*flags: bool) -> Features:
+    return ((0, 1.0), *((index, _FEATURE_VALUE) for index, is_on in enumerate(flags, 1) if is_on))
+
+
+@cache
+def _allowed(table: str, has_tools: bool, forced: bool) -> tuple[int, ...]:
+    """The strategies that may be chosen: those with a tool where one is offered, the others unless one is forced."""
+    return tuple(
+        index for index, item in enumerate(_STRATEGIES[table]) if (has_tools if item.tool is not None else not forced)
+    )
 
 
 def _last_result(messages: Sequence[Mapping[str, Any]]) -> str | None:
@@ -168,9 +181,16 @@ def _last_result(messages: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def _calls(
-    strategy: Strategy, tools: list[dict[str, Any]], facts: RowFacts, draw: Any, decision: Decision
+    strategy: Strategy,
+    request: ModelRequest,
+    tools: list[dict[str, Any]],
+    facts: RowFacts,
+    draw: random.Random,
+    decision: Decision,
 ) -> Completion:
     chosen = tool_use.right_call(tools, facts) if strategy.tool == "right" else tool_use.wrong_call(tools, facts)
+    if request.raw.get("parallel_tool_calls") is False:
+        chosen = chosen[:1]
     calls = tuple(ToolCall(f"call_{draw.getrandbits(64):016x}", name, arguments) for name, arguments in chosen)
     tokens = sum(len(_PIECES.findall(call.arguments)) + 8 for call in calls)
     return Completion(None, calls, "tool_calls", tokens, decision)

@@ -8,10 +8,11 @@ import math
 import os
 import struct
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -21,6 +22,7 @@ LINES, INDEX = "trajectories.jsonl", "trajectories.idx"
 PHASES = ("train", "validation")
 _RECORD = struct.Struct("<IBIHBQIdd")
 _FAILED_ROLLOUT, _FAILED_REWARD = 1, 2
+_RECORDS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,21 @@ def _float(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
+class _Steps:
+    """The step of each record of an index. Steps are written one after the other, so they only rise."""
+
+    def __init__(self, file: BinaryIO, count: int) -> None:
+        self._file = file
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: int) -> int:
+        raw = os.pread(self._file.fileno(), 4, place * _RECORD.size)
+        return int.from_bytes(raw, "little")
+
+
 class TrajectoryReader:
     """Reads what a writer wrote, also while it goes on writing. Every call opens the files anew."""
 
@@ -115,38 +132,50 @@ class TrajectoryReader:
         self._folder = folder
 
     def entries(self, *, step: int | None = None, phase: str | None = None) -> Iterator[Entry]:
-        """In the order of writing. A torn record at the end is passed over."""
+        """In the order of writing. A torn record at the end is passed over. A step alone is found by bisection."""
+        wanted = None if phase is None else PHASES.index(phase) if phase in PHASES else -1
+        for fields in self._records(step):
+            if wanted is None or fields[1] == wanted:
+                yield _entry(fields)
+
+    def _records(self, step: int | None) -> Iterator[tuple[Any, ...]]:
         try:
-            raw = (self._folder / INDEX).read_bytes()
+            file = (self._folder / INDEX).open("rb")
         except FileNotFoundError:
             return
-        whole = len(raw) - len(raw) % _RECORD.size
-        wanted = None if phase is None else PHASES.index(phase) if phase in PHASES else -1
-        for fields in _RECORD.iter_unpack(memoryview(raw)[:whole]):
-            if (step is None or fields[0] == step) and (wanted is None or fields[1] == wanted):
-                yield _entry(fields)
+        with file:
+            count = os.fstat(file.fileno()).st_size // _RECORD.size
+            first, last = 0, count
+            if step is not None:
+                steps = _Steps(file, count)
+                first, last = bisect_left(steps, step), bisect_right(steps, step)
+            file.seek(first * _RECORD.size)
+            while first < last:
+                taken = min(last - first, _RECORDS_AT_ONCE)
+                yield from _RECORD.iter_unpack(file.read(taken * _RECORD.size))
+                first += taken
 
     def steps(self) -> list[dict[str, Any]]:
         """Each step and phase with its counts and mean reward, in order."""
-        sums: dict[tuple[int, str], list[float]] = {}
-        for entry in self.entries():
-            totals = sums.setdefault((entry.step, entry.phase), [0, 0, 0, 0, 0.0])
+        sums: dict[tuple[int, int], list[float]] = {}
+        for step, phase, _, _, flags, _, _, reward, _ in self._records(None):
+            totals = sums.setdefault((step, phase), [0, 0, 0, 0, 0.0])
             totals[0] += 1
-            totals[1] += entry.is_failed_rollout
-            totals[2] += entry.is_failed_reward
-            if entry.reward is not None:
+            totals[1] += bool(flags & _FAILED_ROLLOUT)
+            totals[2] += bool(flags & _FAILED_REWARD)
+            if reward == reward:  # not NaN
                 totals[3] += 1
-                totals[4] += entry.reward
+                totals[4] += reward
         return [
             {
                 "step": step,
-                "phase": phase,
+                "phase": PHASES[phase],
                 "rollouts": int(totals[0]),
                 "failed_rollouts": int(totals[1]),
                 "failed_rewards": int(totals[2]),
                 "reward_mean": totals[4] / totals[3] if totals[3] else None,
             }
-            for (step, phase), totals in sorted(sums.items(), key=lambda item: (item[0][0], PHASES.index(item[0][1])))
+            for (step, phase), totals in sorted(sums.items())
         ]
 
     def samples(self, step: int, *, phase: str = "train") -> list[dict[str, Any]]:

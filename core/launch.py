@@ -39,18 +39,27 @@ class PlatformInfo:
     root: str = ""
 
 
-async def ensure_platform(paths: PlatformPaths, *, timeout_s: float = START_S) -> PlatformInfo:
+async def ensure_platform(
+    paths: PlatformPaths, *, timeout_s: float = START_S, workspace: Path | None = None
+) -> PlatformInfo:
     """The platform of this state directory, started when none answers.
 
     Any number of callers in any number of processes start one. The process is detached: it survives its starter and
-    the terminal. Raises PlatformError with the last lines of its log.
+    the terminal. workspace: the folder whose settings file a platform started now reads. Raises PlatformError with
+    the last lines of its log.
     """
     if (info := await platform_status(paths)) is not None:
         return info
-    async with _start_lock(paths, timeout_s):
-        if (info := await platform_status(paths)) is not None:
-            return info
-        return await _started(paths, timeout_s)
+    try:
+        async with _start_lock(paths, timeout_s):
+            if (info := await platform_status(paths)) is not None:
+                return info
+            return await _started(paths, timeout_s, workspace)
+    except OSError as error:
+        raise PlatformError(
+            f"the state directory {paths.root} cannot be used: {error.strerror or error}",
+            advice="Make it writable, or choose another with AGENTIC_RL_STATE_DIR.",
+        ) from error
 
 
 async def platform_status(paths: PlatformPaths) -> PlatformInfo | None:
@@ -108,23 +117,21 @@ async def reset_platform(paths: PlatformPaths, *, force: bool = False) -> None:
     async with _start_lock(paths, START_S):
         if await platform_status(paths) is not None:
             raise PlatformError("the local platform was started again meanwhile", advice="Try the reset again.")
-        paths.socket.unlink(missing_ok=True)
-        if paths.root.is_dir():
-            await asyncio.to_thread(shutil.rmtree, paths.root)
+        try:
+            paths.socket.unlink(missing_ok=True)
+            if paths.root.is_dir():
+                await asyncio.to_thread(shutil.rmtree, paths.root)
+        except OSError as error:
+            raise PlatformError(f"{error.filename or paths.root} cannot be removed: {error.strerror}") from error
 
 
-async def _started(paths: PlatformPaths, timeout_s: float) -> PlatformInfo:
+async def _started(paths: PlatformPaths, timeout_s: float, workspace: Path | None) -> PlatformInfo:
     private_dir(paths.root)
     private_dir(paths.socket.parent)
     log_from = paths.own_log.stat().st_size if paths.own_log.is_file() else 0
+    log = os.open(paths.own_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        log = os.open(paths.own_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise PlatformError(f"the log {paths.own_log} cannot be opened: {error.strerror}") from error
-    try:
-        process = await asyncio.to_thread(_spawn, paths.root, log)
-    except OSError as error:
-        raise PlatformError(f"the local platform cannot be started: {error.strerror}") from error
+        process = await asyncio.to_thread(_spawn, paths.root, log, workspace)
     finally:
         os.close(log)
     deadline = time.monotonic() + timeout_s
@@ -144,16 +151,18 @@ async def _started(paths: PlatformPaths, timeout_s: float) -> PlatformInfo:
         delay = min(0.1, delay * 1.5)
 
 
-def _spawn(root: Path, log: int) -> "subprocess.Popen[bytes]":
-    """Start the process in a session of its own, so that no terminal's end reaches it."""
+def _spawn(root: Path, log: int, workspace: Path | None) -> "subprocess.Popen[bytes]":
+    """Start the process in a session of its own, so that no terminal's end reaches it.
+
+    -P keeps the folder it starts in out of its import path: a user's module must not stand in for one of ours.
+    """
     return subprocess.Popen(
-        [sys.executable, "-m", MODULE, "--root", str(root)],
+        [sys.executable, "-P", "-m", MODULE, "--root", str(root)],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
         start_new_session=True,
-        cwd="/",
-        env=_environment(),
+        cwd=workspace if workspace is not None and workspace.is_dir() else "/",
     )
 
 
@@ -162,11 +171,6 @@ def _leave(process: "subprocess.Popen[bytes]") -> None:
     import threading
 
     threading.Thread(target=process.wait, name="platform-reaper", daemon=True).start()
-
-
-def _environment() -> dict[str, str]:
-    """Our environment without what belongs to this call: keys of services have no business in the platform."""
-    return {name: value for name, value in os.environ.items() if name != "DASHSCOPE_API_KEY"}
 
 
 def _failed(paths: PlatformPaths, log_from: int, message: str) -> PlatformError:

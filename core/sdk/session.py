@@ -96,7 +96,7 @@ class Session:
     async def _start(self) -> object:
         from agentic_rl_tui.core.launch import ensure_platform
 
-        return await ensure_platform(self.settings.platform)
+        return await ensure_platform(self.settings.platform, workspace=self.settings.workspace)
 
 
 def with_workspace(settings: Settings, workspace_id: str) -> Settings:

@@ -162,6 +162,8 @@ class _Life:
                 f"started {function.title}: {function.open.slots} slots, timeout {function.timeout_s:g} s"
                 + ("" if function is self._functions.rollout else f", weight {function.weight:g}")
             )
+        if plan.validation is not None and self._functions.rewards and self._functions.group_rewards:
+            await self._log.info("validation makes one rollout a row and leaves the group rewards out")
         self._writer = TrajectoryWriter(self._folder)
         self._checkpoints = Checkpoints(self._folder, plan.output, plan.hyper.save_total_limit)
         runner = GroupRunner(self._functions, engine.gateway, policy, self._group_settings(plan))

@@ -123,7 +123,8 @@ class GroupRunner:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(self._one(row, phase, step, number, temperature)) for number in range(size)]
         outcomes = [task.result() for task in running]
-        if self._functions.group_rewards:
+        # A validation group has one member, whom a comparison with nobody would only flatter.
+        if self._functions.group_rewards and (phase == "train" or not self._functions.rewards):
             await self._score_group(row, outcomes)
         for outcome in outcomes:
             if outcome.failure is None and outcome.scores:

@@ -249,3 +249,52 @@ async def test_rollouts_that_never_call_the_model_are_told(bench: Any, kit: Any)
     assert job.status is JobStatus.SUCCEEDED
     assert bench.metrics(job, "trajectory/no_model_call") == [32, 32]
     assert bench.text(job).count("no rollout called the model") == 1
+
+
+async def test_validation_leaves_group_rewards_out(bench: Any, kit: Any) -> None:
+    def group(payload: dict[str, Any]) -> dict[str, Any]:
+        assert len(payload["agent_outputs"]) == 4
+        return {"reward": {"rewards": [{"reward_score": 1.0}] * 4}, "status": "success"}
+
+    job = await bench.run(
+        bench.request(
+            rollout=bench.agent(),
+            rewards=[lambda _: kit.scored(0.0)],
+            group_rewards=[group],
+            rows=kit.arithmetic(8),
+            validation=kit.arithmetic(2, seed=2),
+        )
+    )
+    assert job.status is JobStatus.SUCCEEDED
+    assert bench.metrics(job) == [0.5]
+    assert bench.metrics(job, "validation/data/reward/mean@1") == [0.0, 0.0]
+    assert "leaves the group rewards out" in bench.text(job)
+
+
+async def test_group_rewards_alone_score_the_validation_too(bench: Any, kit: Any) -> None:
+    job = await bench.run(
+        bench.request(
+            rollout=bench.agent(),
+            group_rewards=[lambda p: {"reward": {"rewards": [{"reward_score": 1.0} for _ in p["agent_outputs"]]}}],
+            rows=kit.arithmetic(8),
+            validation=kit.arithmetic(2, seed=2),
+        )
+    )
+    assert bench.metrics(job, "validation/data/reward/mean@1") == [1.0, 1.0]
+
+
+async def test_users_own_metrics_are_averaged_and_summed(bench: Any, kit: Any) -> None:
+    ask = bench.agent()
+
+    async def rollout(payload: dict[str, Any]) -> Any:
+        answer = await ask(payload)
+        answer["agent_output"]["rollout_metrics"] = {"searches": 2, "odd": "no number"}
+        return answer
+
+    job = await bench.run(
+        bench.request(rollout=rollout, rewards=[lambda _: kit.scored(1.0, words=3.0)], rows=kit.arithmetic(8))
+    )
+    assert bench.metrics(job, "trace/rollout_metrics/searches/avg") == [2.0]
+    assert bench.metrics(job, "trace/rollout_metrics/searches/sum") == [64.0]
+    assert bench.metrics(job, "trace/reward_metrics/score-1/words/avg") == [3.0]
+    assert "odd" not in bench.text(job)

@@ -89,7 +89,9 @@ def _check_extra(row: dict[str, Any], renames: dict[str, str]) -> Iterator[Found
     elif is_nothing(truth):
         if "solution" not in extra:
             yield Found(
-                "solution-missing", ("rollout_extra",), "there is no rollout_extra.solution and no ground_truth"
+                "solution-missing",
+                ("rollout_extra", "solution"),
+                "there is no rollout_extra.solution and no ground_truth",
             )
         elif is_nothing(extra["solution"]):
             yield Found("solution-missing", ("rollout_extra", "solution"), "the solution is empty")

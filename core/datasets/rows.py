@@ -1,9 +1,7 @@
 """Any row of a file by its number, without reading the file into memory."""
 
 import io
-import json
 import os
-import re
 import threading
 from array import array
 from bisect import bisect_right
@@ -16,6 +14,7 @@ import orjson
 
 from agentic_rl_tui.core.datasets.blocks import BOM, blocks
 from agentic_rl_tui.core.datasets.report import CheckCanceled
+from agentic_rl_tui.core.datasets.search import Matcher, matcher
 from agentic_rl_tui.core.models.errors import InputError
 
 _SPACE = b" \t\r\n"
@@ -109,10 +108,11 @@ class RowIndex:
         A text is found whether the file escapes its characters (``\u5956``, ``\n``) or not; an expression meets the
         row as it stands in the file. Stops early once `cancel` is set. Raises InputError for a bad expression.
         """
-        pattern = _pattern(text, regex=regex, ignore_case=ignore_case)
-        return self._search(pattern, max(start, 0), cancel) if text else iter(())
+        if not text:
+            return iter(())
+        return self._search(matcher(text, regex=regex, ignore_case=ignore_case), max(start, 0), cancel)
 
-    def _search(self, pattern: re.Pattern[bytes], start: int, cancel: threading.Event | None) -> Iterator[SearchHit]:
+    def _search(self, wanted: Matcher, start: int, cancel: threading.Event | None) -> Iterator[SearchHit]:
         if start >= self._rows:
             return
         block = bisect_right(self._rows_before, start) - 1
@@ -123,21 +123,18 @@ class RowIndex:
             last = min(block + count, len(self._offsets))
             data = os.pread(self._descriptor, self._end(last - 1) - self._offsets[block], self._offsets[block])
             # Most groups of blocks hold no match: they are passed without being split into lines.
-            if pattern.search(data):
+            if wanted.may_hold(data):
                 for number in range(block, last):
-                    yield from self._hits(number, pattern, start)
+                    yield from self._hits(number, wanted, start)
             block = last
 
-    def _hits(self, block: int, pattern: re.Pattern[bytes], start: int) -> Iterator[SearchHit]:
+    def _hits(self, block: int, wanted: Matcher, start: int) -> Iterator[SearchHit]:
         first = self._rows_before[block]
-        for place, (raw, line) in enumerate(self._block(block, keep=False)):
-            if first + place >= start and (match := pattern.search(raw)):
-                before = raw[: match.start()].decode("utf-8", "replace")
-                after = raw[match.end() : match.end() + 4 * _PREVIEW_CHARS].decode("utf-8", "replace")
-                found = match[0][: 16 * _PREVIEW_CHARS].decode("utf-8", "replace")
-                yield SearchHit(
-                    first + place, line, len(before) + 1, before[-_PREVIEW_CHARS:], found, after[:_PREVIEW_CHARS]
-                )
+        for row, (raw, line) in enumerate(self._block(block, keep=False), first):
+            if row >= start and (parts := wanted.find(raw)):
+                before, match, after = parts
+                shown = before[-_PREVIEW_CHARS:], match[: 4 * _PREVIEW_CHARS], after[:_PREVIEW_CHARS]
+                yield SearchHit(row, line, len(before) + 1, *shown)
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -207,40 +204,6 @@ def _rows(data: bytes, lines_before: int) -> Iterator[tuple[bytes, int]]:
             raw = raw.removeprefix(BOM)
         if raw.strip(_SPACE):
             yield raw, number
-
-
-def _pattern(text: str, *, regex: bool, ignore_case: bool) -> re.Pattern[bytes]:
-    flags = re.IGNORECASE if ignore_case else 0
-    if regex:
-        try:
-            # Compiled as text first: it says better what is wrong, and knows the classes of all scripts.
-            re.compile(text, flags)
-            return re.compile(text.encode(), flags)
-        except re.error as error:
-            raise InputError(
-                f"{text!r} is no regular expression: {error}", advice="Correct it, or search for the plain text."
-            ) from error
-    if ignore_case:
-        return re.compile(b"".join(_any_case(char) for char in text))
-    escaped = json.dumps(text)[1:-1]
-    forms = {
-        text,
-        escaped,
-        re.sub(r"(?<!\\)\\u[0-9a-f]{4}", lambda match: match[0].upper().replace("U", "u", 1), escaped),
-    }
-    forms.add(json.dumps(text, ensure_ascii=False)[1:-1])
-    return re.compile(b"|".join(re.escape(form.encode("utf-8", "surrogatepass")) for form in sorted(forms)))
-
-
-def _any_case(char: str) -> bytes:
-    """An expression for one character in any case and any of the ways to write it in JSON."""
-    forms: set[bytes] = set()
-    for variant in {char, char.lower(), char.upper(), char.casefold()}:
-        forms.add(re.escape(variant.encode("utf-8", "surrogatepass")))
-        for written in (json.dumps(variant)[1:-1], json.dumps(variant, ensure_ascii=False)[1:-1]):
-            form = re.escape(written.encode("utf-8", "surrogatepass"))
-            forms.add(b"(?i:" + form + b")" if written.startswith("\\u") else form)
-    return b"(?:" + b"|".join(sorted(forms)) + b")"
 
 
 def open_rows(

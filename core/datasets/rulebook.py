@@ -13,7 +13,7 @@ RULES: dict[str, tuple[Severity, str]] = {
     "compressed": (_E, "Unpack the file first."),
     "binary-file": (_E, "Export the data as JSONL: one JSON object a line, in UTF-8."),
     "utf-16": (_E, "Convert the file to UTF-8; the fix does it."),
-    "utf-32": (_E, "Save the file as UTF-8."),
+    "utf-32": (_E, "Convert the file to UTF-8; the fix does it."),
     "json-array": (_E, "Write each element of the array on its own line, without brackets and commas."),
     "json-document": (_E, "Write each row on one line."),
     "csv": (_E, "Turn each record into a JSON object with messages, one a line."),

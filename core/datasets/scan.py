@@ -151,7 +151,9 @@ class RangeScanner:
                 if number == 0 and data.startswith(BOM):
                     self.found.add(1, "bom", 1, "", "the file begins with a byte order mark (BOM)")
                     data = data[len(BOM) :]
-                lines = iter(io.BytesIO(data))
+                    lines = iter(io.BytesIO(data) if data else (b"",))
+                else:
+                    lines = iter(io.BytesIO(data))
                 if number % self.options.measure_every == 0:
                     for line in lines:
                         self._row(line, is_sample=True)

@@ -42,7 +42,7 @@ from agentic_rl_tui.core.jobfile.presets import (
     preset_edits,
     presets_for,
 )
-from agentic_rl_tui.core.jobfile.price import Price, Unknown, UnitPrice, estimate, load_prices
+from agentic_rl_tui.core.jobfile.price import Price, UnitPrice, Unknown, estimate, load_prices
 from agentic_rl_tui.core.jobfile.rules import RULES, Rule
 from agentic_rl_tui.core.jobfile.scenario import SCENARIOS, Scenario, scenario_of
 from agentic_rl_tui.core.jobfile.steps import StepCount

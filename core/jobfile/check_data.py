@@ -35,7 +35,7 @@ def _rows(context: Context, training: list[dict[str, Any]]) -> int | None:
 
 
 def _check_set(context: Context, entries: list[dict[str, Any]], *, is_readable: bool) -> None:
-    if not is_readable or (not entries and context.has(("datasets",)) and "datasets" not in context.values):
+    if not is_readable or (context.is_filled(("datasets",)) and "datasets" not in context.values):
         return
     types = {_type(data) for data in entries}
     if "training" not in types:

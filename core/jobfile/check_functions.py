@@ -1,6 +1,6 @@
 """Rules about the functions of a job: which there are, and what each one names."""
 
-from agentic_rl_tui.core.jobfile.blocks import function_block
+from agentic_rl_tui.core.jobfile.blocks import function_block, starting_values
 from agentic_rl_tui.core.jobfile.check_classes import check_class, guess_kind
 from agentic_rl_tui.core.jobfile.check_runtime import check_runtime
 from agentic_rl_tui.core.jobfile.context import Context, FunctionView
@@ -24,11 +24,12 @@ def collect_functions(context: Context) -> list[FunctionView]:
 
 
 def check_functions(context: Context, *, is_opd: bool) -> None:
+    expected = starting_values(context.hyper, is_opd=is_opd, rows=context.training_rows) | context.hyper
     for view in context.functions:
         _check_type(context, view)
         check_class(context, view)
         _check_weights(context, view)
-        check_runtime(context, view)
+        check_runtime(context, view, expected)
     _check_names(context)
     _check_reward_weights(context)
     _check_roles(context, is_opd)

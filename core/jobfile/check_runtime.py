@@ -17,7 +17,8 @@ _SECRET_VALUE = re.compile(r"(?:sk|tok|ghp|hf|xox[bp])[-_][A-Za-z0-9_-]{8,}|LTAI
 _REFERENCE = re.compile(r"\$\{?\w+\}?|<[^>]+>|\*+|x+|your[-_ ].*", re.IGNORECASE)
 
 
-def check_runtime(context: Context, view: FunctionView) -> None:
+def check_runtime(context: Context, view: FunctionView, expected: dict[str, Any]) -> None:
+    """expected: the hyper-parameters, with the values that would be put in for those that are missing."""
     path = (*view.path, "runtime")
     runtime = view.values.get("runtime")
     if not isinstance(runtime, dict):
@@ -26,7 +27,7 @@ def check_runtime(context: Context, view: FunctionView) -> None:
         runtime = {}
     _check_sizes(context, view, path, runtime)
     _check_capacities(context, path, runtime)
-    _check_throughput(context, view, path, runtime)
+    _check_throughput(context, view, path, runtime, expected)
     env = runtime.get("env")
     if isinstance(env, dict):
         _check_secrets(context, (*path, "env"), env)
@@ -50,10 +51,9 @@ def _check_sizes(context: Context, view: FunctionView, path: Path, runtime: dict
     if missing and not view.values.get("entity_id"):
         sizes = {"memory_size": _ADVISED_MEMORY, "disk_size": _ADVISED_DISK}
         wanted = {key: sizes[key] for key in missing}
-        has_runtime = context.is_filled(path) and bool(runtime)
         edits = (
             [context.set((*path, key), value) for key, value in wanted.items()]
-            if has_runtime
+            if context.has_entries(path)
             else [context.set(path, wanted)]
         )
         fix = context.fix("Set what is advised", *edits)
@@ -78,8 +78,10 @@ def _check_capacities(context: Context, path: Path, runtime: dict[str, Any]) -> 
         context.report_at("capacity-order", (*path, key), message, fix=_set(context, path, key, value))
 
 
-def _check_throughput(context: Context, view: FunctionView, path: Path, runtime: dict[str, Any]) -> None:
-    calls = calls_per_step(view.kind.value, context.hyper)
+def _check_throughput(
+    context: Context, view: FunctionView, path: Path, runtime: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    calls = calls_per_step(view.kind.value, expected)
     if calls is None:
         return
     need, have = calls_needed(calls), calls_at_once(runtime)
@@ -95,7 +97,7 @@ def _check_throughput(context: Context, view: FunctionView, path: Path, runtime:
 def _more_capacity(context: Context, path: Path, runtime: dict[str, Any], need: float) -> Fix | None:
     if not runtime:
         return None
-    capacity = math.ceil(need / int(runtime.get("concurrency") or 2))
+    capacity = max(math.ceil(need / int(runtime.get("concurrency") or 2)), runtime.get("min_capacity") or 0)
     if capacity > 100_000:
         return None
     edits = [context.set((*path, "capacity"), capacity)]

@@ -15,7 +15,7 @@ HYPER: Path = ("training", "hyper_parameters")
 
 
 def check_training(context: Context, *, is_opd: bool) -> None:
-    if context.has(("training",)) and "training" not in context.values:
+    if context.is_filled(("training",)) and "training" not in context.values:
         return
     _check_missing(context, is_opd)
     _check_batches(context)
@@ -42,7 +42,7 @@ def _check_missing(context: Context, is_opd: bool) -> None:
     if not missing:
         return
     values = starting_values(context.hyper, is_opd=is_opd, rows=context.training_rows)
-    if context.has(HYPER) and context.hyper:
+    if context.has_entries(HYPER):
         edits: list[Edits | None] = [context.set((*HYPER, key), values[key]) for key in missing]
     else:
         edits = [context.set(HYPER, {key: values[key] for key in missing})]

@@ -190,7 +190,8 @@ def _values(text: str, place: Place, facts: WorkspaceFacts | None) -> list[Compl
     key = key_at(path)
     options = [(value, value, detail) for value, detail in _options(text, place, path[-2:], key, facts)]
     gap = "" if own.text[:start].endswith((" ", "\t")) else " "
-    return _matching([(label, gap + insert, d) for label, insert, d in options], before.strip("\"' "), start, end)
+    known = [(label, gap + insert, detail) for label, insert, detail in options]
+    return _matching(known, before.strip("\"' "), start, end) or _matching(known, "", start, end)
 
 
 def _options(

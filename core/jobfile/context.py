@@ -124,6 +124,11 @@ class Context:
         node = self.node(path)
         return node is not None and not is_null(node)
 
+    def has_entries(self, path: Path) -> bool:
+        """Whether a section with at least one key stands at a path."""
+        node = self.node(path)
+        return isinstance(node, MappingNode) and bool(node.value)
+
     def key(self, path: Path) -> Node | None:
         """The key node of a path that ends in a key."""
         parent = self.node(path[:-1])
@@ -148,7 +153,7 @@ class Context:
                 message = f"{message} (given outside the file)"
             start, end = self._span(place)
         else:
-            start, end = place or (self.source.shift, self.source.shift)
+            start, end = place or (self.source.shift, self.source.shift + 1)
         line, col = self.source.lines.position(start)
         line_end = self.source.lines.offset(line + 1, 1) if line < len(self.source.lines.starts) else None
         visible = self.source.text[start : min(end, line_end) if line_end is not None else end].rstrip("\r\n")

@@ -166,4 +166,5 @@ class Place:
 def place_at(text: str, line: int, col: int) -> Place:
     """The place of a cursor counted from 1."""
     lines = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
-    return Place(lines, max(line - 1, 0), max(col - 1, 0))
+    row = min(max(line - 1, 0), len(lines) - 1)
+    return Place(lines, row, min(max(col - 1, 0), len(lines[row])))

@@ -98,11 +98,11 @@ class _Switch:
         kinds = {kind.value} if kind is FunctionKind.ROLLOUT else {"reward", "group_reward"}
         listed_functions = self._values().get("functions")
         blocks = listed_functions if isinstance(listed_functions, list) else []
-        own = [
-            index
-            for index, block in enumerate(blocks)
-            if isinstance(block, dict) and str(block.get("type", "rollout")) in kinds
-        ]
+        types = [block.get("type") if isinstance(block, dict) else None for block in blocks]
+        unclear = next((index for index, name in enumerate(types) if name not in set(FunctionKind)), None)
+        if unclear is not None:
+            raise CannotEdit(f"Function {unclear + 1} has no usable type.", advice="Give it one first.")
+        own = [index for index, name in enumerate(types) if name in kinds]
         if not wanted:
             for index in reversed(own):
                 self._apply(remove_function(self.text, index))

@@ -208,7 +208,8 @@ def _syntax_problem(source: Source, body: str, error: yaml.YAMLError) -> SyntaxP
     context = getattr(error, "context", None)
     position = getattr(error, "position", 0)
     at = int(mark.index) if mark is not None else (position if isinstance(position, int) else 0)
-    if context_mark is not None and (at >= len(body.rstrip()) or "could not find expected" in words):
+    is_far = at >= len(body.rstrip()) or "could not find expected" in words or "flow" in str(context)
+    if context_mark is not None and is_far:
         at = int(context_mark.index)
     at = min(max(at, 0), max(len(body) - 1, 0))
     message = _plain_words(words, str(context or ""))

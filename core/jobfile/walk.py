@@ -155,18 +155,19 @@ class Walker(ValueReader):
             self._foreign(key_node, value_node, section, path, values)
             return None
         guess = self._guess(name, section.keys)
-        taken = guess is not None and any(key_text(other) == guess for other, _ in entries)
+        rivals = [value for key, value in entries if key_text(key) == guess]
         rule = "unknown-key" if guess or not section.is_open else "unknown-parameter"
         hint = f"; did you mean {guess}?" if guess else "."
-        if taken:
+        if rivals:
             hint = f"; {guess} is given already."
         fix = None
-        if guess and not taken and key_node.tag != GIVEN:
+        if guess and not rivals and key_node.tag != GIVEN:
             fix = self.context.fix(f"Rename to {guess}", self.context.patcher.rename(key_node, guess))
         where = f" in {'.'.join(map(str, path))}" if path else ""
         self._report(rule, key_node, f"{name} is no key{where}{hint}", fix)
-        if guess and not taken:
+        if guess and not rivals:
             key_node.value = guess
+        if guess and all(map(is_null, rivals)):
             return section.keys[guess]
         if section.is_open:
             value = self._any(value_node, section, (*path, name))

@@ -21,7 +21,9 @@ from agentic_rl_tui.core.jobfile.edit import (
 from agentic_rl_tui.core.jobfile.places import place_at
 from agentic_rl_tui.core.jobfile.tree import MappingNode, Node, ScalarNode, Source, is_flow, parse
 
-EXAMPLES = int(os.environ.get("AGENTIC_RL_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("AGENTIC_RL_EXAMPLES", "30"))
+FIXED = "AGENTIC_RL_EXAMPLES" not in os.environ
+"""The same examples in each run, unless more of them are asked for."""
 NAMES = ["name", "model", "type", "functions", "训练", "x-a", "a b", "timeout", "weight"]
 SCALARS = st.one_of(
     st.text("ab 文:#'\"-,[]{}&*!|>%@\\\n", max_size=8),
@@ -145,14 +147,14 @@ def without(tree: Any, path: tuple[Any, ...]) -> Any:
 
 
 @given(st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=FIXED)
 def test_the_writer_writes_what_is_read(data: st.DataObject) -> None:
     text = data.draw(texts())
     assert isinstance(value_of(text), dict)
 
 
 @given(st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=FIXED)
 def test_setting_a_key_to_what_it_is_changes_no_byte(data: st.DataObject) -> None:
     text = data.draw(texts())
     tree = value_of(text)
@@ -164,7 +166,7 @@ def test_setting_a_key_to_what_it_is_changes_no_byte(data: st.DataObject) -> Non
 
 
 @given(st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=FIXED)
 def test_setting_a_key_changes_that_key_alone(data: st.DataObject) -> None:
     text = data.draw(texts())
     tree = value_of(text)
@@ -179,7 +181,7 @@ def test_setting_a_key_changes_that_key_alone(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=FIXED)
 def test_a_new_key_leaves_every_old_byte(data: st.DataObject) -> None:
     text = data.draw(texts())
     tree = value_of(text)
@@ -200,7 +202,7 @@ def _is_home(tree: Any, path: tuple[Any, ...]) -> bool:
 
 
 @given(st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=FIXED)
 def test_removing_takes_only_what_is_named(data: st.DataObject) -> None:
     text = data.draw(texts())
     tree = value_of(text)
@@ -212,7 +214,7 @@ def test_removing_takes_only_what_is_named(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=FIXED)
 def test_appending_leaves_the_other_items(data: st.DataObject) -> None:
     text = data.draw(texts())
     tree = value_of(text)
@@ -238,7 +240,7 @@ def test_patches_between_two_texts_lead_from_one_to_the_other(old: str, new: str
 
 
 @given(st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=FIXED)
 def test_places_by_indentation_agree_with_the_tree(data: st.DataObject) -> None:
     text = data.draw(texts())
     source = parse(text)

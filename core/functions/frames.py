@@ -17,24 +17,42 @@ _CALL_ID = struct.Struct("<xQ")
 MAX_BYTES = 1 << 30
 
 
-def _codec() -> tuple[Callable[[Any], bytes], Callable[[Any], Any]]:
-    """The fastest encoder and decoder that the interpreter has."""
+def encode(value: Any) -> bytes:
+    """JSON as UTF-8. What it cannot hold becomes text, so that a report of a fault never fails itself."""
     try:
-        import orjson
+        return _dump(value)
+    except Exception:
+        return _dump(_clean(value))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_clean(str(key)): _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _dump_plain(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _load_plain(data: bytes) -> Any:
+    return json.loads(data)
+
+
+def _codec() -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
+    """Every interpreter that can run functions has pydantic's own, and importing it costs nothing there."""
+    try:
+        from pydantic_core import from_json, to_json
     except ImportError:
-        return _encode_plain, _decode_plain
-    return orjson.dumps, orjson.loads
+        return _dump_plain, _load_plain
+    return to_json, from_json
 
 
-def _encode_plain(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-
-
-def _decode_plain(data: Any) -> Any:
-    return json.loads(bytes(data))
-
-
-encode, decode = _codec()
+_dump, decode = _codec()
 
 
 def pack(body: bytes) -> bytes:

@@ -177,7 +177,8 @@ def _shared_page() -> int:
 class KeeperProcess:
     """The keeper itself. `start` may be called again after it died."""
 
-    def __init__(self, python: Path | None, package_dir: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, python: Path | None, package_dir: Path, env: Mapping[str, str], kind: str) -> None:
+        self._kind = kind
         self._python = str(python or sys.executable)
         self._package_dir = package_dir
         self._mark = f"AGENTIC_RL_POOL={uuid4().hex}"
@@ -202,7 +203,7 @@ class KeeperProcess:
         err_r, err_w = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: ASYNC220 - a few ms, and its death signal is bound to this thread
-                [self._python, str(MAIN), str(theirs.fileno()), str(CORE_DIR)],
+                [self._python, str(MAIN), str(theirs.fileno()), str(CORE_DIR), self._kind],
                 cwd=self._package_dir,
                 env=self._env,
                 stdin=subprocess.DEVNULL,

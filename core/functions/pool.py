@@ -85,7 +85,7 @@ class FunctionPool:
         self._concurrency = max(1, spec.concurrency)
         self._on_output = on_output
         self._config = spec.config()
-        self._keeper = KeeperProcess(spec.python, spec.package_dir, spec.env)
+        self._keeper = KeeperProcess(spec.python, spec.package_dir, spec.env, spec.kind.value)
         self._root: KeeperLink | None = None
         self._template: tuple[Worker, KeeperLink] | None = None
         self._keeper_starts = asyncio.Lock()

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus, SubResult
-from agentic_rl_tui.core.functions.frames import Splitter, call_frame, decode, frame
+from agentic_rl_tui.core.functions.frames import Splitter, call_frame, frame
 from agentic_rl_tui.core.functions.keeper import STACK_OFFSET, Exit, KeeperLink
 from agentic_rl_tui.core.functions.output import OnOutput, OutputLine, PipeReader, Tail
 
@@ -151,7 +153,7 @@ class Worker:
             self._loop.create_task(self._await_exit())
             return
         for body in self._splitter.feed(data):
-            self._handle(decode(body))
+            self._handle(orjson.loads(body))
 
     def _handle(self, message: dict[str, Any]) -> None:
         op = message["op"]
@@ -219,7 +221,7 @@ class Worker:
         with contextlib.suppress(OSError):
             while not self._handed_over and (data := self._ends.sock.recv(1 << 16)):
                 for body in self._splitter.feed(data):
-                    self._handle(decode(body))
+                    self._handle(orjson.loads(body))
         for pipe in self._pipes:
             pipe.drain()
 

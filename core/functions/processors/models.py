@@ -4,8 +4,8 @@ Field names, defaults and the treatment of unknown keys are the service's. Value
 string becomes a number.
 """
 
+import os
 from typing import Annotated, Any
-from uuid import uuid4
 
 from pydantic import (
     BaseModel,
@@ -41,11 +41,13 @@ Messages = list[dict[Any, Any]]
 
 
 class _Plain(BaseModel):
-    model_config = ConfigDict(protected_namespaces=())
+    """Built when first used: a process uses the models of one kind, and building all takes as long as a fork."""
+
+    model_config = ConfigDict(protected_namespaces=(), defer_build=True)
 
 
-class _Open(BaseModel):
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
+class _Open(_Plain):
+    model_config = ConfigDict(extra="allow")
 
 
 class BaseDataModel(_Open):
@@ -135,7 +137,7 @@ class GroupRewardOutput(_Open):
 
 
 def _rollout_id() -> str:
-    return f"ro-{uuid4().hex[:12]}"
+    return f"ro-{os.urandom(6).hex()}"
 
 
 class Task(_Plain):
@@ -157,3 +159,23 @@ class Resource(_Plain):
     sampling_params: dict[str, Any] = Field(default_factory=dict)
     timeout: float = 60.0
     system_prompt: str | None = None
+
+
+_OF_KIND: dict[FunctionType, tuple[type[BaseModel], ...]] = {
+    FunctionType.ROLLOUT: (ModelResource, RequestMetadata, AgentOutput, RolloutInput, RolloutOutput),
+    FunctionType.REWARD: (RequestMetadata, AgentOutput, RewardInput, Reward, RewardOutput),
+    FunctionType.GROUP_REWARD: (
+        RequestMetadata,
+        AgentOutput,
+        GroupRewardInput,
+        Reward,
+        GroupReward,
+        GroupRewardOutput,
+    ),
+}
+
+
+def build(kind: FunctionType | str) -> None:
+    """Build the models of a kind now, before several threads meet at their first use."""
+    for model in _OF_KIND[FunctionType(kind)]:
+        model.model_rebuild()

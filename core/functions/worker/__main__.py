@@ -1,4 +1,4 @@
-"""Entry of a function process: ``python <this file> CONTROL_FD CORE_DIR``.
+"""Entry of a function process: ``python <this file> CONTROL_FD CORE_DIR KIND``.
 
 Run by path, so that an interpreter without this package can be used: `agentic_rl_tui.core` is mapped to CORE_DIR.
 Keep this file readable for old Pythons, which must be able to say that they are too old.
@@ -31,11 +31,11 @@ def main():  # type: ignore[no-untyped-def]
         version = sys.version.split()[0]
         sys.stderr.write(f"Functions need Python 3.11 or newer; {sys.executable} is {version}\n")
         sys.exit(3)
-    control_fd, core_dir = int(sys.argv[1]), sys.argv[2]
+    control_fd, core_dir, kind = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     map_package(core_dir)  # type: ignore[no-untyped-call]
     from agentic_rl_tui.core.functions.worker.keeper import run
 
-    run(control_fd)
+    run(control_fd, kind)
 
 
 if __name__ == "__main__":

@@ -37,13 +37,13 @@ class _Child:
     reason: str = ""
 
 
-def run(control_fd: int) -> None:
-    """Keep workers until the pool closes its end. Never returns."""
+def run(control_fd: int, kind: str) -> None:
+    """Keep workers for one kind of function until the pool closes its end. Never returns."""
     control = socket.socket(fileno=control_fd)
     control.set_inheritable(False)
     processes.adopt_orphans()
     try:
-        runtime = prepare()
+        runtime = prepare(kind)
     except ImportError as error:
         control.sendall(frame("failed", message=f"{sys.executable} cannot run functions: {error}"))
         os._exit(3)

@@ -25,8 +25,8 @@ class Runtime:
     logger: Any
 
 
-def prepare() -> Runtime:
-    """Import the processor API and answer for its name. Raises ImportError with a sentence."""
+def prepare(kind: str) -> Runtime:
+    """Import the processor API, as far as a kind of function needs it. Raises ImportError with a sentence."""
     choice = os.environ.get(SWITCH, "auto").strip().lower() or "auto"
     if choice not in {"own", "real", "auto"}:
         raise ImportError(f"{SWITCH}={choice} is not known; use own, real or auto")
@@ -37,7 +37,9 @@ def prepare() -> Runtime:
     from agentic_rl_tui.core.functions.worker import alias
 
     alias.install()
-    return _runtime("own")
+    runtime = _runtime("own")
+    importlib.import_module("agentic_rl_tui.core.functions.processors.models").build(kind)
+    return runtime
 
 
 def _has_api() -> bool:

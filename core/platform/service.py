@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from agentic_rl_tui.core.models.errors import PlatformError
 from agentic_rl_tui.core.models.job_request import JobRequest
+from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.paths import PlatformPaths, private_dir
 from agentic_rl_tui.core.platform import wire
 from agentic_rl_tui.core.platform.bell import Bell
@@ -30,6 +32,9 @@ from agentic_rl_tui.core.platform.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 
+_WATCH_S = 30.0
+_LOST = "the job's end could not be written when it came; the platform's log says why"
+
 
 class SchedulerLike(Protocol):
     """What is used of ``engine.Scheduler``."""
@@ -37,6 +42,9 @@ class SchedulerLike(Protocol):
     async def recover(self) -> None: ...
 
     async def start(self) -> None: ...
+
+    @property
+    def running(self) -> tuple[str, ...]: ...
 
     def wake(self) -> None: ...
 
@@ -107,6 +115,7 @@ class Platform:
         await self.scheduler.recover()
         await self.scheduler.start()
         self.tasks.start(self.instances.watch())
+        self.tasks.start(self._watch_jobs())
 
     def begin_stop(self) -> None:
         """End the answers that would go on for as long as a job does."""
@@ -128,6 +137,26 @@ class Platform:
 
     def health(self) -> dict[str, Any]:
         return health(self.database, self.identity)
+
+    async def settle_lost_jobs(self) -> None:
+        """End jobs that the store calls running though nobody runs them: their end could not be written when it came.
+
+        That is what a full disk does; the next look after it has room again puts it right.
+        """
+        for job in await self.jobs.jobs_in(JobStatus.RUNNING, JobStatus.CANCELING):
+            if job.job_id in self.scheduler.running:
+                continue
+            target = JobStatus.CANCELED if job.status is JobStatus.CANCELING else JobStatus.FAILED
+            _log.warning("job %s was left %s; it becomes %s", job.job_id, job.status, target)
+            await self.jobs.move(job.job_id, target, code="InternalError", message=_LOST)
+
+    async def _watch_jobs(self) -> None:
+        while True:
+            await asyncio.sleep(_WATCH_S)
+            try:
+                await self.settle_lost_jobs()
+            except PlatformError as error:
+                _log.warning("jobs cannot be looked after: %s", error)
 
     def parse_request(self, body: dict[str, Any]) -> JobRequest:
         """The request as the engine reads it. Raises Rejected naming the field that does not fit."""

@@ -240,3 +240,57 @@ async def test_the_template_succeeds_with_the_official_client(served: Served, tm
     ((job_id, status, output, message),) = emitted
     assert status == "SUCCEEDED", message
     assert job_id in output
+
+
+async def test_the_second_client_of_the_package(served: Served, tmp_path: Path) -> None:
+    row = {"messages": [{"role": "user", "content": "hi"}], "rollout_extra": {"solution": "hi"}}
+    (tmp_path / "a.jsonl").write_text((json.dumps(row) + "\n") * 12)
+    (tmp_path / "opd.yaml").write_text(
+        "name: opd\nmodel: {name: qwen3.5-9b}\nteacher_model: qwen3-max\nfunctions: []\n"
+        "datasets: [{type: training, file_name: ./a.jsonl}]\n"
+        "training: {hyper_parameters: {batch_size: 4, n_rollouts: 2}}\n"
+    )
+    emitted = await run_client(
+        served,
+        "2.0.2",
+        tmp_path,
+        f"""
+        import asyncio, dashscope
+        client = dashscope.Client(api_key="{TOKEN}", base_url="{served.url}")
+        file_id = client.files.upload(file_path="a.jsonl", description="d").file_id
+        emit([client.files.get(file_id).name, file_id in [file.file_id for file in client.files.list().files]])
+        for mode in ("sft", None):
+            try:
+                client.fine_tunes.create(model="m", training_file_ids=file_id, mode=mode)
+            except dashscope.v2.errors.BadRequestError as error:
+                emit(error.code)
+        job_id = asyncio.run(AgenticRL().init("opd.yaml").run()).output.job_id
+        events = list(client.fine_tunes.stream_events(job_id))
+        said = [event.output for event in events]
+        emit([value["status"] for value in said if "status" in value][-1])
+        emit([value["message"] for value in said if "message" in value][-1])
+        emit([client.rl.jobs.wait(job_id).status, client.fine_tunes.get(job_id).finetuned_output is not None])
+        emit("##FT_COMPLETE##" in client.rl.jobs.logs(job_id, offset=0, lines=1000).content)
+        for act in (client.rl.jobs.cancel, client.rl.jobs.delete, client.rl.jobs.fetch):
+            try:
+                emit(act(job_id).status)
+            except dashscope.v2.errors.BadRequestError as error:
+                emit(error.code)
+            except dashscope.v2.errors.NotFoundError as error:
+                emit([error.code, error.request_id != ""])
+        emit(client.files.delete(file_id).deleted)
+        """,
+    )
+    assert emitted == [
+        ["a.jsonl", True],
+        "InvalidParameter",
+        "InvalidParameter",
+        "SUCCEEDED",
+        "##FT_COMPLETE##",
+        ["SUCCEEDED", True],
+        True,
+        "UnsupportedOperation",
+        "success",
+        ["NotFound", True],
+        True,
+    ]

@@ -24,6 +24,10 @@ MAX_LINE_CHARS = 64 * 1024
 _log = logging.getLogger(__name__)
 
 
+class LogUnwritable(PlatformError, OSError):
+    """A line did not reach the disk. Told like our other errors, and an OSError to those who expect one of a file."""
+
+
 class JobLogs:
     """Implements ``ports.JobLog`` and reads pages. Rings the bell with the job's id after each append."""
 
@@ -39,7 +43,7 @@ class JobLogs:
             with self._files.using(path) as file:
                 file.append(encoded)
         except OSError as error:
-            raise PlatformError(
+            raise LogUnwritable(
                 f"{path} cannot be written: {error.strerror}", advice="Check the disk's free space and permissions."
             ) from error
         self._bell.ring(job_id)

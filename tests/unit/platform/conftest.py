@@ -29,12 +29,17 @@ class FakeScheduler:
     def __init__(self, platform: Platform) -> None:
         self.platform = platform
         self.events: list[str] = []
+        self.held: list[str] = []
 
     async def recover(self) -> None:
         self.events.append("recover")
 
     async def start(self) -> None:
         self.events.append("start")
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        return tuple(self.held)
 
     def wake(self) -> None:
         self.events.append("wake")

@@ -284,3 +284,15 @@ async def test_the_stream_of_a_job_that_goes_on_ends_with_the_platform(bench: An
     await asyncio.sleep(0)
     bench.platform.begin_stop()
     assert '"status":"PENDING"' in (await reading).text
+
+
+async def test_jobs_that_nobody_runs_are_ended(bench: Any) -> None:
+    running, lost, canceling, waiting = [await bench.create_job() for _ in range(4)]
+    for job_id in (running, lost, canceling):
+        await put(bench, job_id, JobStatus.RUNNING)
+    await put(bench, canceling, JobStatus.CANCELING)
+    bench.platform.scheduler.held = [running]
+    await bench.platform.settle_lost_jobs()
+    found = [bench.platform.jobs.stored(job_id) for job_id in (running, lost, canceling, waiting)]
+    assert [job.status for job in found] == ["RUNNING", "FAILED", "CANCELED", "PENDING"]
+    assert "could not be written" in found[1].message

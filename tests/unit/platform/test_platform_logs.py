@@ -75,8 +75,10 @@ async def test_a_removed_log_is_gone(job_logs: JobLogs) -> None:
 
 async def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "ft-1.log").mkdir()
-    with pytest.raises(PlatformError, match=r"ft-1\.log cannot be written"):
+    with pytest.raises(PlatformError, match=r"ft-1\.log cannot be written") as caught:
         await JobLogs(tmp_path, Bell()).append("ft-1", ["x"])
+    assert isinstance(caught.value, OSError)
+    assert "free space" in caught.value.advice
 
 
 @pytest.fixture

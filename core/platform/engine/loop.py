@@ -27,6 +27,9 @@ _SHOWN_REWARDS = 64
 # A choice is one decision, not hundreds of tokens, so the usual range of 0.2 would leave it almost no room.
 _CLIP_HIGH = {"dapo": 1.2}
 _CLIP = 0.8
+# In distillation the teacher leads; rewards, where a job has some, only lean on its pull.
+_DISTILL_COEF = 0.3
+_REWARD_SHARE = 0.12
 
 
 class JobFault(Exception):
@@ -199,9 +202,10 @@ class TrainingLoop:
             clip_low=_CLIP,
             clip_high=_CLIP_HIGH.get(plan.hyper.algorithm, _CLIP),
             mini_batch=plan.hyper.ppo_mini_batch_size,
-            distill_coef=1.0 if plan.is_opd else 0.0,
+            distill_coef=_DISTILL_COEF if plan.is_opd else 0.0,
         )
-        samples = [Sample(item.decisions, item.advantage or 0.0) for item in outcomes if self._teaches(item)]
+        share = _REWARD_SHARE if plan.is_opd else 1.0
+        samples = [Sample(item.decisions, share * (item.advantage or 0.0)) for item in outcomes if self._teaches(item)]
         update = await asyncio.to_thread(learner.learn, samples, settings, seed=(plan.hyper.seed, step))
         values = metrics.update_metrics(update, kl_coef=kl_coef, learning_rate=rate, step=settings.step)
         if plan.is_opd:

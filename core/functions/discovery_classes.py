@@ -7,7 +7,7 @@ from typing import Protocol
 from agentic_rl_tui.core.functions.discovery_resolve import BASES, ClassRef, Resolver, SdkName
 from agentic_rl_tui.core.functions.discovery_source import Decorator, Method
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ProcessorInfo, SubReward
 
 _DEMOS = frozenset(name for name in BASES if name.startswith("Demo"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentic_rl_tui.core.functions.discovery_source import Binding, ClassSource, ModuleSource, dotted
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 
 SDK_PACKAGES = ("dashscope", "agentic_rl_tui")
 

@@ -39,7 +39,7 @@ from agentic_rl_tui.core.functions.harness_trial import (
 )
 from agentic_rl_tui.core.functions.output import OnOutput, OutputLine
 from agentic_rl_tui.core.models.errors import FunctionFailed
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath, ProcessorInfo
 
 __all__ = [

@@ -10,7 +10,7 @@ from agentic_rl_tui.core.functions.harness_inputs import Payload, SchemaProblem,
 from agentic_rl_tui.core.functions.harness_report import NEAR_TIMEOUT, Caution, TestReport
 from agentic_rl_tui.core.functions.harness_waterfall import Component, Waterfall, waterfall
 from agentic_rl_tui.core.functions.problems import Severity
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 
 _PLACE = re.compile(r"(the whole|the answer|[^\s.;:]+(?:\.[^\s.;:]+)*): ")
 

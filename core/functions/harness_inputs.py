@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from agentic_rl_tui.core.functions.processors.models import GroupRewardInput, RewardInput, RolloutInput
 from agentic_rl_tui.core.models.errors import InputError
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.redact import mask
 
 Payload = dict[str, Any]

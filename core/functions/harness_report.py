@@ -12,7 +12,7 @@ from agentic_rl_tui.core.functions.harness_inputs import SchemaProblem
 from agentic_rl_tui.core.functions.harness_waterfall import Waterfall
 from agentic_rl_tui.core.functions.output import OutputLine
 from agentic_rl_tui.core.functions.problems import SourceProblem
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 
 NEAR_TIMEOUT = 0.8

@@ -4,23 +4,32 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentic_rl_tui.core.functions.discovery import Discovery
-from agentic_rl_tui.core.functions.package_checks import Function, checked, requirements_text
 from agentic_rl_tui.core.functions.package_collect import (
     Collector,
     environment_limit,
     environment_patterns,
     estimate_archive,
 )
-from agentic_rl_tui.core.functions.package_plan import LIMIT_BYTES, LeftOut, PackageEntry, PackagePlan
+from agentic_rl_tui.core.functions.package_plan import (
+    LIMIT_BYTES,
+    LeftOut,
+    PackageEntry,
+    PackagePlan,
+    requirements_text,
+)
 from agentic_rl_tui.core.functions.package_rules import LeftOutRule
-from agentic_rl_tui.core.functions.package_unpack import UnpackLimits, unpack
 from agentic_rl_tui.core.functions.package_zip import CHUNK_BYTES, Progress, ZipSink, shrinks, too_large
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
 from agentic_rl_tui.core.models.errors import PackageError
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.functions.discovery import Discovery
+    from agentic_rl_tui.core.functions.package_checks import Function
+    from agentic_rl_tui.core.functions.package_unpack import UnpackLimits
 
 __all__ = [
     "LIMIT_BYTES",
@@ -31,7 +40,6 @@ __all__ = [
     "PackagePlan",
     "Severity",
     "SourceProblem",
-    "UnpackLimits",
     "plan",
     "requirements_text",
     "unpack",
@@ -56,13 +64,13 @@ def plan(
     *,
     kind: FunctionKind | None = None,
     classpath: ClassPath | None = None,
-    functions: Sequence[Function] = (),
+    functions: "Sequence[Function]" = (),
     extra_files: Sequence[str | Path] = (),
     requirements: str = "requirements.txt",
     secrets: Iterable[str] = (),
     patterns: Sequence[str] | None = None,
     limit_bytes: int | None = None,
-    discovery: Discovery | None = None,
+    discovery: "Discovery | None" = None,
     check: bool = True,
 ) -> PackagePlan:
     """Decide what is sent. With a classpath the plan is that of one function and holds its start script.
@@ -96,6 +104,9 @@ def plan(
         estimate=estimate,
     )
     if check:
+        # Imported here: without checks a package is made before the parser of requirements would be loaded.
+        from agentic_rl_tui.core.functions.package_checks import checked
+
         one = () if classpath is None else ((kind, classpath),)
         made = checked(made, functions=(*one, *functions), discovery=discovery)
     return made if kind is None or classpath is None else made.for_function(kind, classpath)
@@ -168,3 +179,10 @@ def _changed(entry: PackageEntry) -> PackageError:
     return PackageError(
         f"{entry.path} changed while the package was made", advice="Let the files come to rest and try again."
     )
+
+
+def unpack(zip_path: Path, destination: Path, *, limits: "UnpackLimits | None" = None) -> None:
+    """Unpack an archive safely: see `package_unpack.unpack`, which raises PackageError naming the bad member."""
+    from agentic_rl_tui.core.functions import package_unpack
+
+    package_unpack.unpack(zip_path, destination, limits=limits)

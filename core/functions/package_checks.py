@@ -5,11 +5,10 @@ from dataclasses import replace
 
 from agentic_rl_tui.core.functions.discovery import Discovery, SourceIndex
 from agentic_rl_tui.core.functions.package_graph import ImportGraph, follow
-from agentic_rl_tui.core.functions.package_plan import PackagePlan
+from agentic_rl_tui.core.functions.package_plan import PackagePlan, requirements_text
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
 from agentic_rl_tui.core.functions.requirements import check, distributions, read
-from agentic_rl_tui.core.models.errors import PackageError
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 
 Function = tuple[FunctionKind | None, ClassPath]
@@ -112,13 +111,3 @@ def _modules(plan: PackagePlan) -> Iterator[str]:
             yield entry.path.removesuffix("/__init__.py")
         elif entry.path.endswith(".py") and "/" in entry.path:
             yield entry.path
-
-
-def requirements_text(plan: PackagePlan) -> bytes | None:
-    """The content of the plan's requirements file, None where there is none. Raises PackageError when unreadable."""
-    try:
-        return (plan.workspace / plan.requirements).read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise PackageError(f"{plan.requirements} cannot be read: {error.strerror}") from error

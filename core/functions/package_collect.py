@@ -186,7 +186,7 @@ class Collector:
                 return
             if facts.st_size > self._limit and self._is_too_big(path, handle, facts.st_size):
                 return
-            digest, secret = self._scan(path, handle, min(CHUNK_BYTES, facts.st_size + 1))
+            digest, secret = self._scan(path, handle, facts.st_size)
         except OSError as error:
             self._unreadable(path, error)
             return
@@ -216,13 +216,14 @@ class Collector:
         self._error(path, "package-too-big", f"is too big to be sent: {text}", advice)
         return True
 
-    def _scan(self, path: str, handle: int, read_bytes: int) -> tuple[bytes, str | None]:
-        """(SHA-256, why the text is a secret). Texts are searched in overlapping pieces."""
+    def _scan(self, path: str, handle: int, left: int) -> tuple[bytes, str | None]:
+        """(SHA-256, why the text is a secret) of the first `left` bytes. Texts are searched in overlapping pieces."""
         digest = hashlib.sha256()
         tail = b""
         lines_before = 0
         is_reported = False
-        while chunk := os.read(handle, read_bytes):
+        while left > 0 and (chunk := os.read(handle, min(CHUNK_BYTES, left))):
+            left -= len(chunk)
             digest.update(chunk)
             text = tail + chunk if tail else chunk
             for needle in self._needles:
@@ -233,7 +234,7 @@ class Collector:
             if not is_reported and b"sk-" in text and (found := _KEY_SHAPE.search(text)):
                 is_reported = True
                 self._key_shape(path, text, found.start(), lines_before)
-            if len(chunk) == CHUNK_BYTES:
+            if left:
                 tail = chunk[-_OVERLAP_BYTES:]
                 lines_before += text.count(b"\n", 0, len(text) - len(tail))
         return digest.digest(), None

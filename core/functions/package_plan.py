@@ -9,7 +9,8 @@ from pathlib import Path
 from agentic_rl_tui.core.functions.package_rules import START_SCRIPT, LeftOutRule
 from agentic_rl_tui.core.functions.package_script import ScriptOptions, start_script
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.errors import PackageError
+from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 
 LIMIT_BYTES = 200 << 20
@@ -135,3 +136,13 @@ def generated(path: str, content: bytes, reason: str, *, is_executable: bool = F
     """An entry that exists in memory only."""
     digest = hashlib.sha256(content).digest()
     return PackageEntry(path, len(content), reason, is_executable, digest, content=content)
+
+
+def requirements_text(plan: PackagePlan) -> bytes | None:
+    """The content of the plan's requirements file, None where there is none. Raises PackageError when unreadable."""
+    try:
+        return (plan.workspace / plan.requirements).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise PackageError(f"{plan.requirements} cannot be read: {error.strerror}") from error

@@ -4,7 +4,7 @@ import os
 import shlex
 from dataclasses import dataclass
 
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 
 SERVER_MODULE = "dashscope.finetune.reinforcement.component.server.server"

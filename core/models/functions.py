@@ -1,32 +1,12 @@
 """Function components: kinds, runtimes, entities and instances."""
 
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from typing import Any
 
 from pydantic import Field
 
 from agentic_rl_tui.core.models.base import WireModel
-
-
-class FunctionKind(StrEnum):
-    ROLLOUT = "rollout"
-    REWARD = "reward"
-    GROUP_REWARD = "group_reward"
-
-    @property
-    def route(self) -> str:
-        """The last part of the registration path: ``create/<route>``."""
-        return self.value.replace("_", "-")
-
-    @property
-    def entity_field(self) -> str:
-        """The key of the entity id in a registration answer."""
-        return f"{self.value}_id"
-
-    @property
-    def prefix(self) -> str:
-        """What entity and instance ids of this kind start with."""
-        return {"rollout": "ro", "reward": "rw", "group_reward": "grw"}[self.value]
+from agentic_rl_tui.core.models.kinds import FunctionKind as FunctionKind
 
 
 class Runtime(WireModel):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.kinds import FunctionKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic_rl_tui.core.functions import package
-from agentic_rl_tui.core.functions.package import UnpackLimits, unpack
+from agentic_rl_tui.core.functions.package import unpack
+from agentic_rl_tui.core.functions.package_unpack import UnpackLimits
 from agentic_rl_tui.core.functions.package_zip import ZipSink
 from agentic_rl_tui.core.models.errors import PackageError
 from agentic_rl_tui.core.models.functions import FunctionKind

@@ -17,6 +17,7 @@ M = TypeVar("M", bound=BaseModel)
 
 _FINE = (None, "", 0, 200, "0", "200", "success", "Success", "SUCCESS", "OK", "ok")
 _EXCERPT = 200
+_LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ def by_status(
     kind = _BY_CODE.get((code or "").partition(".")[0]) or _BY_STATUS.get(status)
     if kind is None:
         kind = errors.ServerError if status >= 500 else errors.Rejected
-    text = plain(message, keep_newlines=False)
+    text = plain(message[:_LONGEST], keep_newlines=False)
     error: errors.ArlError = kind(text, status=status, code=code, request_id=request_id, method=method, path=path)
     error.retry_after_s = retry_after_s
     error.outcome_unknown = status >= 500 or status == 408

@@ -11,7 +11,7 @@ from typing import Any
 from agentic_rl_tui.core.client.answers import Answer
 from agentic_rl_tui.core.client.multipart import CHUNK_BYTES, FormBody, Progress
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
-from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, UploadError
+from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, NotFound, UploadError
 from agentic_rl_tui.core.models.files import FailedUpload, FilePage, RemoteFile
 
 GIB = 1 << 30
@@ -59,7 +59,8 @@ class Files:
         return answer.model(RemoteFile, {"file_id": file_id, **data})
 
     async def delete(self, file_id: str) -> None:
-        await self._transport.call(Request("DELETE", f"/files/{checked_id(file_id, 'file id')}"))
+        request = Request("DELETE", f"/files/{checked_id(file_id, 'file id')}")
+        await self._transport.settle(request, done=NotFound)
 
     async def upload(
         self,

@@ -21,6 +21,7 @@ from agentic_rl_tui.core.models.errors import (
     DeploymentError,
     FunctionFailed,
     InputError,
+    NotFound,
     PackageError,
     TimedOut,
     UploadError,
@@ -297,8 +298,9 @@ class Functions:
     async def delete_instance(self, instance_id: str) -> dict[str, Any]:
         """Stop and remove an instance; what the service says of it."""
         instance = checked_id(instance_id, "instance id")
-        answer = await self._post(f"/fine-tunes/delete/faas/{instance}", {}, idempotent=True)
-        data = answer.body.get("data")
+        request = Request("POST", f"/fine-tunes/delete/faas/{instance}", json={}, limit_s=self._transport.work_limit())
+        answer = await self._transport.settle(request, done=NotFound)
+        data = answer.body.get("data") if answer is not None else None
         return data if isinstance(data, dict) else {}
 
     async def _post(self, target: str, body: dict[str, Any], *, idempotent: bool = False) -> Answer:

@@ -14,13 +14,15 @@ from agentic_rl_tui.core.client.answers import Answer, by_status
 from agentic_rl_tui.core.client.files import check_page
 from agentic_rl_tui.core.client.sse import ServerEvent, SseParser
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
-from agentic_rl_tui.core.models.errors import ArlError, InputError, TimedOut
+from agentic_rl_tui.core.models.errors import ArlError, Conflict, InputError, NotFound, TimedOut
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
 
 LINES_MAX = 1000
 DAY_S = 24 * 3600.0
 _FIND_PAGE = 100
 STREAM_IDLE_S = 300.0
+LOCAL_POLL_S = (0.1, 0.5)
+REMOTE_POLL_S = (1.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +119,10 @@ class Jobs:
 
     async def cancel(self, job_id: str) -> None:
         """Ask for a stop. Raises Conflict when the job's state forbids it. Repeated where the answer was lost."""
-        request = Request("POST", f"{_path(job_id)}/cancel", content=b"")
-        await self._transport.call(request, idempotent=True)
+        await self._transport.settle(Request("POST", f"{_path(job_id)}/cancel", content=b""), done=Conflict)
 
     async def delete(self, job_id: str) -> None:
-        await self._transport.call(Request("DELETE", _path(job_id)))
+        await self._transport.settle(Request("DELETE", _path(job_id)), done=NotFound)
 
     async def logs(self, job_id: str, *, offset: int = 0, lines: int = LINES_MAX) -> LogPage:
         """Lines offset+1 .. offset+lines, oldest first; lines 1 to 1000. An offset past the end gives no lines."""
@@ -151,18 +152,22 @@ class Jobs:
         job_id: str,
         *,
         offset: int = 0,
-        interval_s: float = 0.5,
-        slowest_s: float = 4.0,
+        interval_s: float | None = None,
+        slowest_s: float | None = None,
         patience_s: float | None = None,
         on_status: Callable[[Job], None] | None = None,
     ) -> AsyncIterator[LogPage | FollowNote]:
         """Pages of new lines until the job has ended and its last line was read; no line twice, none left out.
 
-        Polls every `interval_s`, slower up to `slowest_s` while nothing comes. A lost connection gives a note and is
+        Polls every `interval_s`, slower up to `slowest_s` while nothing comes; unless given, several times a second
+        on the local platform and every few seconds elsewhere. A lost connection gives a note and is
         tried again until `patience_s` have passed without an answer (None: for ever); errors that a repeat cannot
         mend are raised. on_status hears of every state that is read.
         """
-        delay = interval_s
+        usual = LOCAL_POLL_S if self._transport.profile.is_local else REMOTE_POLL_S
+        fast = usual[0] if interval_s is None else interval_s
+        slow = max(fast, usual[1] if slowest_s is None else slowest_s)
+        delay = fast
         ended = False
         failures = 0
         lost_at = 0.0
@@ -186,7 +191,7 @@ class Jobs:
                 failures, lost_at = 0, 0.0
             if page.lines:
                 offset += len(page.lines)
-                delay = interval_s
+                delay = fast
                 yield page
                 if offset < page.total or ended:
                     continue
@@ -199,7 +204,7 @@ class Jobs:
                     ended = True  # lines written between the two answers are still to be read
                     continue
             await self._transport.retry.sleep(delay)
-            delay = min(slowest_s, delay * 1.5)
+            delay = min(slow, delay * 1.5)
 
     async def stream(self, job_id: str) -> AsyncIterator[ServerEvent]:
         """The job's event stream. An event named ``error`` is raised with its code and message.

@@ -108,6 +108,26 @@ class Transport:
 
         return await policy.run(once, notice=self._notice(request))
 
+    async def settle(self, request: Request, *, done: type[ArlError]) -> answers.Answer | None:
+        """Send something that may be repeated but succeeds only once; None where an earlier attempt had succeeded.
+
+        `done` is what the service says to the second of two equal requests: NotFound to a delete, for one. It counts
+        as success when the answer to an attempt before it was lost, and is raised otherwise.
+        """
+        is_lost = False
+
+        async def once() -> answers.Answer | None:
+            nonlocal is_lost
+            try:
+                return answers.read(await self._send(request))
+            except ArlError as error:
+                if is_lost and isinstance(error, done):
+                    return None
+                is_lost = is_lost or error.outcome_unknown
+                raise
+
+        return await self.retry.run(once, notice=self._notice(request))
+
     async def raw(
         self, request: Request, *, idempotent: bool | None = None, retry: RetryPolicy | None = None
     ) -> httpx.Response:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from agentic_rl_tui.core.client.log import logger
 from agentic_rl_tui.core.paths import private_dir
 
 _KEPT = 500
@@ -29,16 +30,20 @@ class Registry:
         return value if isinstance(value, str) else None
 
     def put(self, key: str, value: str) -> None:
-        with self._locked():
-            entries = self._load()
-            entries[key] = {"value": value, "at": time.time()}
-            if len(entries) > _KEPT:
-                newest = sorted(entries.items(), key=lambda item: -float(item[1].get("at", 0)))
-                entries = dict(newest[:_KEPT])
-            self._save(entries)
+        """Remember; where the disk refuses, the next run does the work again, which is worth a warning only."""
+        try:
+            with self._locked():
+                entries = self._load()
+                entries[key] = {"value": value, "at": time.time()}
+                if len(entries) > _KEPT:
+                    newest = sorted(entries.items(), key=lambda item: -float(item[1].get("at", 0)))
+                    entries = dict(newest[:_KEPT])
+                self._save(entries)
+        except OSError as error:
+            logger.warning("%s cannot be written: %s", self.path, error.strerror or error)
 
     def forget(self, values: Iterable[str]) -> int:
-        """Drop every entry with one of these values; how many there were."""
+        """Drop every entry with one of these values; how many there were. Raises OSError."""
         unwanted = set(values)
         with self._locked():
             entries = self._load()

@@ -85,6 +85,30 @@ async def test_calls_that_may_happen_twice_are_repeated(service, client, call):
     assert len(service.seen) == 2
 
 
+@pytest.mark.parametrize("call", ["cancel", "delete"])
+async def test_second_of_two_requests_that_finds_the_work_done_is_a_success(service, client, call):
+    service.jobs.append({"job_id": "ft-1", "status": "RUNNING"})
+    if call == "cancel":
+        service.fail("cancel", drop=True, after=True)
+        service.fail("cancel", status=400, body={"code": "UnsupportedOperation", "message": "has ended"})
+    else:
+        service.fail("DELETE", drop=True, after=True)
+    await getattr(client, call)("ft-1")
+    assert len(service.seen) == 2
+
+
+async def test_file_and_instance_deleted_by_a_lost_request(service, client):
+    service.files["file-1"] = {"name": "a", "size": 1, "md5": ""}
+    service.fail("DELETE", drop=True, after=True)
+    await client.files.delete("file-1")
+    service.fail("delete/faas", drop=True)
+    service.fail("delete/faas", status=404, body={"code": "NotFound", "message": "gone"})
+    assert await client.delete_function_instance("rw-ins-1") == {}
+    service.fail("delete/faas", status=404, body={"code": "NotFound", "message": "gone"})
+    with pytest.raises(errors.NotFound):
+        await client.delete_function_instance("rw-ins-1")
+
+
 async def test_queries_by_post_are_repeated(service, client):
     service.instances["rw-ins-1"] = {"trigger_url": service.url, "trigger_token": "tok-abcdefg"}
     service.fail("query/faas", times=2, status=502, body={})

@@ -195,8 +195,10 @@ def _decoded(stream: io.BufferedReader, encoding: str, path: Path) -> Iterator[t
 def _repair(line: bytes, kinds: set[str]) -> bytes:
     if "bom" in kinds and line.startswith(BOM):
         line = line.removeprefix(BOM)
-    if "crlf" in kinds and line.endswith(b"\r\n"):
-        line = line[:-2] + b"\n"
+    if "crlf" in kinds:
+        row = line.rstrip(b"\r\n")
+        if b"\r" in line[len(row) :]:
+            line = row + b"\n" * line.endswith(b"\n")
     if "blank-lines" in kinds and not line.strip(b" \t\r\n"):
         return b""
     if "key-names" in kinds:

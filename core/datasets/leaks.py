@@ -32,7 +32,7 @@ _TEMPLATE_FROM_ROWS = 100
 """With fewer rows nothing can be told to be a template."""
 _BYTES_PER_PIECE = 4
 _MIN_SLOTS, _MAX_SLOTS = 1 << 16, 1 << 26
-_CACHED_PIECES = 400_000
+_CACHED_PIECES = 500_000
 _SATURATED = 255
 _ROUNDING = 1e-9
 
@@ -70,6 +70,7 @@ class Leak:
 class LeakReport:
     """Each row is counted once, with the row it is most alike. `leaks` holds those between sets first.
 
+    An exact copy inside one set counts as that; its first twin alone is compared for near ones.
     The counts are true totals; unreadable counts rows that could not be compared.
     """
 
@@ -214,6 +215,8 @@ class _Search:
         self.sizes = array("L")
         self.cache: OrderedDict[int, set[int]] = OrderedDict()
         self.cached = 0
+        self.waiting: dict[int, set[int]] = {}
+        """Pieces of the first rows from the first pass, for the second: small files are cut up once only."""
         self.exact: dict[int, set[bool]] = {}
         """Rows with an exact twin, and whether that is between the sets."""
 
@@ -260,6 +263,9 @@ class _Search:
             first[key, is_validation] = number
             pieces = shingles(text)
             self.sizes.append(len(pieces))
+            if self.cached < _CACHED_PIECES:
+                self.cached += len(pieces)
+                self.waiting[number] = pieces
             for piece in pieces:
                 slot = piece & mask
                 if counts[slot] < _SATURATED:
@@ -270,6 +276,7 @@ class _Search:
         if sampled >= _TEMPLATE_FROM_ROWS:
             common = sampled * _TEMPLATE_SHARE
             self.template = frozenset(piece for piece, count in sample.items() if count > common)
+        self.cached = 0
 
     def _second_pass(self) -> None:
         """Compare each row with the earlier ones that share one of its rarest pieces."""
@@ -281,7 +288,12 @@ class _Search:
             number += 1
             if not self.sizes[number - 1]:
                 continue
-            self._match(number - 1, self._pieces(raw), index)
+            pieces = self.waiting.pop(number - 1, None)
+            if pieces is None:
+                pieces = self._pieces(parse(raw))
+            else:
+                pieces -= self.template
+            self._match(number - 1, pieces, index)
 
     def _match(self, number: int, pieces: set[int], index: dict[int, list[int]]) -> None:
         self.sizes[number] = len(pieces)
@@ -291,8 +303,8 @@ class _Search:
             index.setdefault(piece, []).append(number)
         self._keep(number, pieces)
 
-    def _pieces(self, raw: bytes) -> set[int]:
-        text = row_text(parse(raw))
+    def _pieces(self, row: Any) -> set[int]:
+        text = row_text(row)
         return shingles(text) - self.template if text else set()
 
     def _rarest(self, pieces: set[int]) -> list[int]:
@@ -324,8 +336,7 @@ class _Search:
     def _remembered(self, number: int) -> set[int]:
         pieces = self.cache.get(number)
         if pieces is None:
-            text = row_text(self.corpus.row(number))
-            pieces = shingles(text) - self.template if text else set()
+            pieces = self._pieces(self.corpus.row(number))
             self._keep(number, pieces)
         return pieces
 

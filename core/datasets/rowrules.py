@@ -41,7 +41,9 @@ def check_row(row: Any) -> list[Found]:
     renames = mistyped(row, _TOP_KEYS)
     for key, meant in renames.items():
         found.append(Found("mistyped-key", (key,), f"the key {_quoted(key)} is not read; {meant} was meant", True))
-    messages = row.get("messages")
+    # Under a mistyped key the messages are checked all the same: all problems, not the first.
+    name = next((key for key, meant in renames.items() if meant == "messages"), "messages")
+    messages = row.get(name)
     if type(messages) is list and messages:
         for place, message in enumerate(messages):
             # Everything an ordinary message must be, tested at once: this runs for millions of them.
@@ -53,8 +55,8 @@ def check_row(row: Any) -> list[Found]:
                 and message["content"]
             ):
                 continue
-            found += _check_message(message, ("messages", place), messages[:place])
-    elif "messages" not in renames.values():
+            found += _check_message(message, (name, place), messages[:place])
+    elif name == "messages":
         found.append(_no_messages(row))
     found += _check_extra(row, renames)
     if "tools" in row and not (row["tools"] is None or _is_list_of_objects(row["tools"])):

@@ -150,7 +150,7 @@ async def slot_ms(folder: Path, classpath: str) -> float:
         times = []
         for _ in range(10):
             begun = time.perf_counter()
-            worker = await pool._start_worker()
+            worker = await pool._spawner.start_worker()
             times.append((time.perf_counter() - begun) * 1e3)
             worker.kill("measured")
             await worker.gone

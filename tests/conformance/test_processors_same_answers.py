@@ -178,7 +178,7 @@ async def both(
     spec = WorkerSpec(folder, kind, ClassPath.parse(classpath))
     theirs = WorkerSpec(folder, kind, ClassPath.parse(classpath), python=vendor_python)
     async with FunctionPool(spec) as own, FunctionPool(theirs) as real:
-        assert (own._keeper.processors, real._keeper.processors) == ("own", "real")
+        assert (own.processors, real.processors) == ("own", "real")
         yield own, real
 
 

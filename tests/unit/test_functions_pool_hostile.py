@@ -400,6 +400,40 @@ async def test_every_unusable_answer_is_named(opened: Opener) -> None:
         assert pool.restarts == 0
 
 
+async def test_errors_that_resist_being_told(opened: Opener) -> None:
+    async with opened(r"""
+        class Mute(Exception):
+            def __str__(self):
+                raise ValueError("mute")
+        class P(Base):
+            def evil(self, input_data):
+                if input_data.ground_truth == "mute":
+                    raise Mute
+                if input_data.ground_truth == "surrogate":
+                    raise ValueError("half \udcff")
+                if input_data.ground_truth == "surrogate in answer":
+                    return RewardOutput(reward=Reward(reward_score=1), note="\udcff")
+                if input_data.ground_truth == "itself":
+                    loop = {}
+                    loop["loop"] = loop
+                    return RewardOutput(reward=Reward(reward_score=1), loop=loop)
+                error = ValueError("x" * 1_000_000)
+                error.__context__ = error.__cause__ = error
+                raise error
+        """) as pool:
+        results = {
+            truth: await pool.call({**BAD, "ground_truth": truth})
+            for truth in ("mute", "surrogate", "surrogate in answer", "itself", "long")
+        }
+        assert "while the message was made" in message(results["mute"])
+        assert message(results["surrogate"]) == "half ?"
+        assert "half of a surrogate pair" in message(results["surrogate in answer"])
+        assert results["itself"].status is CallStatus.INVALID_OUTPUT
+        assert results["long"].status is CallStatus.RAISED
+        await assert_works(pool)
+        assert pool.restarts == 0
+
+
 async def test_a_sleep_past_the_limit_times_out_and_says_where(opened: Opener) -> None:
     async with opened("""
         class P(Base):

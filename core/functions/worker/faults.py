@@ -24,6 +24,7 @@ def describe(error: BaseException, package_dir: str) -> dict[str, str]:
         own = _text(whole)
     except Exception as broken:
         full = own = f"the traceback cannot be shown: {type(broken).__name__}: {broken}"
+    message = message[:_LIMIT_CHARS]
     return {"type": type(error).__name__, "message": message, "traceback": own, "full_traceback": full}
 
 

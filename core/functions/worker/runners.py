@@ -134,8 +134,15 @@ class SyncRunner:
         self._add_thread()
 
     def _add_thread(self) -> None:
-        self._threads += 1
-        threading.Thread(target=self._run, name=f"calls-{self._threads}", daemon=True).start()
+        """One more, or as many as there are when the system allows no more."""
+        try:
+            threading.Thread(target=self._run, name=f"calls-{self._threads + 1}", daemon=True).start()
+        except RuntimeError:
+            self._limit = self._threads
+            if not self._threads:
+                raise
+        else:
+            self._threads += 1
 
     def _run(self) -> None:
         me = threading.get_ident()

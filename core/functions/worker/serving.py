@@ -43,25 +43,25 @@ class Serving:
         """Run a plain ``process`` to its result frame. Call inside a context of its own."""
         try:
             input_data = self._begin(call)
-        except ValidationError as error:
-            return self._rejected(call, error)
-        try:
-            value = self._processor.process(input_data)
+            try:
+                value = self._processor.process(input_data)
+            except BaseException as error:
+                return self._failed(call, input_data, error)
+            return self._answered(call, input_data, value)
         except BaseException as error:
-            return self._failed(call, input_data, error)
-        return self._answered(call, input_data, value)
+            return self._broken(call, error)
 
     async def run_async(self, call: Call) -> bytes:
         """Run an ``async def process`` to its result frame. Call inside a context of its own."""
         try:
             input_data = self._begin(call)
-        except ValidationError as error:
-            return self._rejected(call, error)
-        try:
-            value = await self._processor.process(input_data)
+            try:
+                value = await self._processor.process(input_data)
+            except BaseException as error:
+                return self._failed(call, input_data, error)
+            return self._answered(call, input_data, value)
         except BaseException as error:
-            return self._failed(call, input_data, error)
-        return self._answered(call, input_data, value)
+            return self._broken(call, error)
 
     def canceled(self, call: Call, error: BaseException | None = None) -> bytes:
         told = faults.describe(error, self._package_dir) if error else faults.problem("Canceled", "never begun")
@@ -92,6 +92,12 @@ class Serving:
         """The sub-rewards that explain a total that is no number."""
         subs = describe_subs(outcomes_of.get(), self._package_dir)
         return [f"sub-reward {sub['name']!r} scored {sub['odd']}" for sub in subs if sub.get("odd")]
+
+    def _broken(self, call: Call, error: BaseException) -> bytes:
+        """The input does not fit, or there was no memory left for the call's own ends."""
+        if isinstance(error, ValidationError):
+            return self._rejected(call, error)
+        return self._frame(call, "raised", error=faults.describe(error, self._package_dir))
 
     def _rejected(self, call: Call, error: ValidationError) -> bytes:
         told = faults.problem("ValidationError", "; ".join(problems_of(error)))

@@ -50,13 +50,7 @@ def _check_sizes(context: Context, view: FunctionView, path: Path, runtime: dict
     missing = [key for key in ("memory_size", "disk_size") if not context.is_filled((*path, key))]
     if missing and not view.values.get("entity_id"):
         sizes = {"memory_size": _ADVISED_MEMORY, "disk_size": _ADVISED_DISK}
-        wanted = {key: sizes[key] for key in missing}
-        edits = (
-            [context.set((*path, key), value) for key, value in wanted.items()]
-            if context.has_entries(path)
-            else [context.set(path, wanted)]
-        )
-        fix = context.fix("Set what is advised", *edits)
+        fix = context.fix("Set what is advised", context.fill(path, {key: sizes[key] for key in missing}))
         message = f"{view.label} sets no {' and no '.join(missing)}."
         context.report_at("runtime-default", path, message, fix=fix)
 

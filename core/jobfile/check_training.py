@@ -6,7 +6,6 @@ from agentic_rl_tui.core.jobfile.blocks import fitting_batch, starting_values
 from agentic_rl_tui.core.jobfile.catalog import is_dense, is_moe, listed
 from agentic_rl_tui.core.jobfile.context import Context
 from agentic_rl_tui.core.jobfile.diagnostics import Fix
-from agentic_rl_tui.core.jobfile.edit import Edits
 from agentic_rl_tui.core.jobfile.parameters import ESSENTIAL
 from agentic_rl_tui.core.jobfile.steps import steps_of
 from agentic_rl_tui.core.jobfile.tree import Path
@@ -38,15 +37,13 @@ def _whole(context: Context, key: str) -> int | None:
 
 
 def _check_missing(context: Context, is_opd: bool) -> None:
-    missing = [key for key in ESSENTIAL if not context.has((*HYPER, key)) and not (is_opd and key == "kl_loss_coef")]
+    given = context.names(HYPER)
+    missing = [key for key in ESSENTIAL if key not in given and not (is_opd and key == "kl_loss_coef")]
     if not missing:
         return
     values = starting_values(context.hyper, is_opd=is_opd, rows=context.training_rows)
-    if context.has_entries(HYPER):
-        edits: list[Edits | None] = [context.set((*HYPER, key), values[key]) for key in missing]
-    else:
-        edits = [context.set(HYPER, {key: values[key] for key in missing})]
-    fix = context.fix("Add them with the values of a quick check", *edits)
+    edits = context.fill(HYPER, {key: values[key] for key in missing})
+    fix = context.fix("Add them with the values of a quick check", edits)
     many = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''}"
     verb = "is" if len(missing) == 1 else "are"
     context.report_at("parameters-missing", HYPER, f"{many} {verb} not set.", fix=fix)

@@ -107,7 +107,10 @@ class Context:
 
     def child(self, node: Node | None, step: str | int) -> Node | None:
         if isinstance(node, MappingNode) and isinstance(step, str):
-            return next((value for key, value in reversed(self.entries(node)) if key.value == step), None)
+            for key, value in reversed(self.entries(node)):
+                if key.value == step:
+                    return value
+            return None
         return child(node, step)
 
     def node(self, path: Path) -> Node | None:
@@ -124,10 +127,12 @@ class Context:
         node = self.node(path)
         return node is not None and not is_null(node)
 
-    def has_entries(self, path: Path) -> bool:
-        """Whether a section with at least one key stands at a path."""
+    def names(self, path: Path) -> set[str]:
+        """The keys of the section at a path, readable or not."""
         node = self.node(path)
-        return isinstance(node, MappingNode) and bool(node.value)
+        if not isinstance(node, MappingNode):
+            return set()
+        return {name for key, _ in self.entries(node) if (name := key_text(key)) is not None}
 
     def key(self, path: Path) -> Node | None:
         """The key node of a path that ends in a key."""
@@ -223,6 +228,15 @@ class Context:
             return None
         try:
             return self.patcher.set(path, value)
+        except CannotEdit:
+            return None
+
+    def fill(self, path: Path, values: dict[str, Any]) -> Edits | None:
+        """A patch that adds keys which a section lacks; the section is made where it is missing."""
+        if self.is_given(path):
+            return None
+        try:
+            return self.patcher.fill(path, values)
         except CannotEdit:
             return None
 

@@ -71,6 +71,15 @@ class Patcher:
             node = found
         raise CannotEdit("The whole file cannot be replaced by a value.")
 
+    def fill(self, path: Path, values: Mapping[str, Any]) -> Edits:
+        """Add keys that a section lacks, each behind the one that the schema puts before it."""
+        node: Node | None = self._root()
+        for step in path:
+            node = child(node, step)
+        if not isinstance(node, MappingNode) or not node.value:
+            return self.set(path, dict(values))
+        return tuple(edit for key, value in values.items() for edit in self._insert(node, path, key, value))
+
     def append(self, path: Path, value: Any) -> Edits:
         """Add an item to the end of a list, which is made where it is missing."""
         node: Node | None = self._root()

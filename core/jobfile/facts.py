@@ -1,7 +1,7 @@
 """What a check may ask about the workspace around a job file."""
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -32,7 +32,7 @@ class WorkspaceFacts(Protocol):
 
 
 class DiskFacts:
-    """Facts read from a folder. Row counts are kept until a file changes.
+    """Facts read from a folder. Row counts are kept, also between instances, until a file changes.
 
     processors: what a scan of the sources found; None leaves classes unchecked.
     """
@@ -45,7 +45,6 @@ class DiskFacts:
         self.workspace = workspace
         self._processors = None if processors is None else tuple(processors)
         self._by_class = {(info.path, info.class_name): info for info in self._processors or ()}
-        self._rows: dict[str, tuple[tuple[int, int], int]] = {}
 
     def find_class(self, classpath: ClassPath) -> ProcessorInfo | None:
         return self._by_class.get((classpath.path, classpath.class_name))
@@ -62,17 +61,11 @@ class DiskFacts:
     def rows(self, path: str) -> int | None:
         """Lines that are not blank."""
         try:
-            target = self.workspace / path
+            target = (self.workspace / path).absolute()
             stat = target.stat()
-            stamp = (stat.st_mtime_ns, stat.st_size)
-            known = self._rows.get(path)
-            if known is not None and known[0] == stamp:
-                return known[1]
-            count = _count_rows(target)
+            return _count_rows(target, stat.st_mtime_ns, stat.st_size)
         except (OSError, ValueError):
             return None
-        self._rows[path] = (stamp, count)
-        return count
 
     def processors(self) -> Sequence[ProcessorInfo] | None:
         return self._processors
@@ -97,7 +90,8 @@ class DiskFacts:
         return sorted(found[:_MAX_LISTED])
 
 
-def _count_rows(path: Path) -> int:
+@lru_cache(maxsize=256)
+def _count_rows(path: Path, _changed_ns: int, _bytes: int) -> int:
     with path.open("rb") as file:
         return sum(1 for line in file if not line.isspace())
 

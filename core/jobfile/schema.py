@@ -178,8 +178,22 @@ TRAINING = Key(
             choices=TRAINING_TYPES,
             is_nullable=False,
         ),
-        Key("hyper_parameters", Kind.SECTION, "Settings of the training.", keys=HYPER_PARAMETERS, is_open=True),
-        Key("resources", Kind.SECTION, "Machines to train on and how they are paid.", keys=RESOURCES, is_open=True),
+        Key(
+            "hyper_parameters",
+            Kind.SECTION,
+            "Settings of the training.",
+            keys=HYPER_PARAMETERS,
+            is_open=True,
+            is_nullable=False,
+        ),
+        Key(
+            "resources",
+            Kind.SECTION,
+            "Machines to train on and how they are paid.",
+            keys=RESOURCES,
+            is_open=True,
+            is_nullable=False,
+        ),
     ),
 )
 
@@ -224,7 +238,13 @@ ROOT = Key(
         ),
         Key("datasets", Kind.LIST, "Training and validation data.", "none", item=DATASET, is_nullable=False),
         TRAINING,
-        Key("observability", Kind.VALUES, "Settings of tracing; unknown ones are ignored.", source=CLIENT),
+        Key(
+            "observability",
+            Kind.VALUES,
+            "Settings of tracing; unknown ones are ignored.",
+            source=CLIENT,
+            is_nullable=False,
+        ),
     ),
 )
 

@@ -250,7 +250,7 @@ class Walker(ValueReader):
 
     def _named_values(self, node: Node, key: Key, path: Path) -> Any:
         if is_null(node):
-            return DROP
+            return self._null_value(node, key, path)
         if not isinstance(node, MappingNode):
             return self._wrong(node, key)
         if key.name != "env":

@@ -11,6 +11,7 @@ from typing import Any
 
 from agentic_rl_tui.core.functions.calls import CallError, CallStatus
 from agentic_rl_tui.core.functions.discovery import Discovery, discover
+from agentic_rl_tui.core.functions.harness_answer import package_cautions
 from agentic_rl_tui.core.functions.harness_inputs import (
     DEFAULT_ROLLOUTS,
     ModelResource,
@@ -36,6 +37,7 @@ from agentic_rl_tui.core.functions.harness_trial import (
     find_class,
     input_report,
     open_trial,
+    prepare_trial,
 )
 from agentic_rl_tui.core.functions.output import OnOutput, OutputLine
 from agentic_rl_tui.core.models.errors import FunctionFailed
@@ -115,20 +117,29 @@ async def try_function(
         if on_output is not None:
             on_output(line)
 
-    try:
-        async with open_trial(workspace, classpath, on_output=keep, **shared) as trial:
-            report = await trial.run(payload, row_index=row_index)
-    except FunctionFailed as error:
-        report = _not_started(info, payload, error, row_index)
-    return replace(report, lines=tuple(lines))
+    async with prepare_trial(workspace, classpath, on_output=keep, **shared) as trial:
+        try:
+            await trial.start()
+        except FunctionFailed as error:
+            report = _not_started(trial, payload, error)
+        else:
+            report = await trial.run(payload)
+    return replace(report, lines=tuple(lines), row_index=row_index)
 
 
-def _not_started(info: ProcessorInfo, payload: Payload, error: FunctionFailed, row_index: int | None) -> TestReport:
+def _not_started(trial: Trial, payload: Payload, error: FunctionFailed) -> TestReport:
     traceback = error.traceback or ""
-    told = CallError("FunctionFailed", error.message, traceback, traceback)
-    status = {"timeout": CallStatus.TIMEOUT, "died": CallStatus.DIED}.get(error.kind, CallStatus.RAISED)
-    shown = masked(payload)
-    return TestReport(info.classpath, info.kind, Stage.START, status, shown, error=told, row_index=row_index)
+    problems = trial.package_problems
+    return TestReport(
+        trial.info.classpath,
+        trial.info.kind,
+        Stage.START,
+        {"timeout": CallStatus.TIMEOUT, "died": CallStatus.DIED}.get(error.kind, CallStatus.RAISED),
+        masked(payload),
+        error=CallError("FunctionFailed", error.message, traceback, traceback),
+        warnings=tuple(package_cautions(problems)),
+        package_problems=problems,
+    )
 
 
 async def build_input(

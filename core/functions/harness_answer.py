@@ -1,7 +1,7 @@
 """From a call's result to what a person wants to know of it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,7 @@ from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatu
 from agentic_rl_tui.core.functions.harness_inputs import Payload, SchemaProblem, json_path
 from agentic_rl_tui.core.functions.harness_report import NEAR_TIMEOUT, Caution, TestReport
 from agentic_rl_tui.core.functions.harness_waterfall import Component, Waterfall, waterfall
-from agentic_rl_tui.core.functions.problems import Severity
+from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
 from agentic_rl_tui.core.models.kinds import FunctionKind
 
 _PLACE = re.compile(r"(the whole|the answer|[^\s.;:]+(?:\.[^\s.;:]+)*): ")
@@ -115,10 +115,14 @@ def _cautions(report: TestReport, timeout_s: float, payload: Payload) -> Iterato
         yield Caution("group-constant", text)
     if report.kind is FunctionKind.ROLLOUT and report.status is CallStatus.OK:
         yield from _rollout_cautions(report, payload)
-    errors = [problem for problem in report.package_problems if problem.severity is Severity.ERROR]
-    if errors:
-        first = f"{errors[0].place}: {errors[0].message}"
-        yield Caution("package", f"the package has {len(errors)} errors; the first: {first}")
+    yield from package_cautions(report.package_problems)
+
+
+def package_cautions(problems: Sequence[SourceProblem]) -> Iterator[Caution]:
+    """What will go wrong on the service, whatever happened here."""
+    for problem in problems:
+        if problem.severity is Severity.ERROR:
+            yield Caution("package", f"{problem.place}: {problem.message}")
 
 
 def _said_failed(sub: SubResult) -> str:

@@ -54,7 +54,7 @@ class TrialOptions:
 
 
 class Trial:
-    """A started function. `package_problems` says what is doubtful about its package; start_s what starting took."""
+    """A function with its package. start_s: what it took from the workspace to a ready worker."""
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Trial:
         options: TrialOptions,
         package_problems: tuple[SourceProblem, ...],
         recorder: Recorder | None,
+        began: float,
     ) -> None:
         self.info = info
         self.options = options
@@ -70,6 +71,12 @@ class Trial:
         self.start_s = 0.0
         self._pool = pool
         self._recorder = recorder
+        self._began = began
+
+    async def start(self) -> None:
+        """Raises FunctionFailed when import or setup fails."""
+        await self._pool.start()
+        self.start_s = time.perf_counter() - self._began
 
     @property
     def slots(self) -> int:
@@ -149,8 +156,26 @@ async def open_trial(
 
     Raises InputError for a class that is not there, PackageError, and FunctionFailed when import or setup fails.
     """
+    async with prepare_trial(
+        workspace, classpath, options=options, on_output=on_output, recorder=recorder, discovery=discovery
+    ) as trial:
+        await trial.start()
+        yield trial
+
+
+@asynccontextmanager
+async def prepare_trial(
+    workspace: Path,
+    classpath: ClassPath | str,
+    *,
+    options: TrialOptions | None = None,
+    on_output: OnOutput | None = None,
+    recorder: Recorder | None = None,
+    discovery: Discovery | None = None,
+) -> AsyncIterator[Trial]:
+    """Like `open_trial`, for a caller that starts the function itself."""
     settings = options or TrialOptions()
-    started = time.perf_counter()
+    began = time.perf_counter()
     root = Path(tempfile.mkdtemp(prefix="agentic-rl-try-"))
     try:
         job = _Packaging(workspace, classpath, settings, root, discovery)
@@ -167,11 +192,8 @@ async def open_trial(
             setup_timeout_s=settings.setup_timeout_s,
         )
         pool = FunctionPool(spec, size=settings.size, on_output=on_output)
-        trial = Trial(info, pool, settings, problems, recorder)
         try:
-            await pool.start()
-            trial.start_s = time.perf_counter() - started
-            yield trial
+            yield Trial(info, pool, settings, problems, recorder, began)
         finally:
             await pool.stop()
     finally:

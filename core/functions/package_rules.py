@@ -111,7 +111,10 @@ def _compile(pattern: str) -> re.Pattern[str]:
             regex += ".*" if is_last else "(?:.*/)?"
         else:
             regex += _glob(part) + ("" if is_last else "/")
-    return re.compile(regex, re.DOTALL)
+    try:
+        return re.compile(regex, re.DOTALL)
+    except re.error:  # a character class like [z-a] or [!]: it means itself
+        return re.compile(("" if is_anchored else "(?:.*/)?") + re.escape("/".join(parts)), re.DOTALL)
 
 
 def _glob(part: str) -> str:

@@ -190,7 +190,7 @@ async def test_an_answer_that_does_not_fit_lists_all_its_problems(root: Path) ->
 
 
 async def test_an_input_that_does_not_fit_starts_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(harness, "open_trial", None)
+    monkeypatch.setattr(harness, "prepare_trial", None)
     report = await try_function(root, "functions.reward.Plain", {"agent_output": {"messages": "x"}})
     assert (report.stage, report.status) == (Stage.INPUT, CallStatus.INVALID_INPUT)
     assert [problem.path for problem in report.problems] == ["$.agent_output.messages"]
@@ -204,6 +204,8 @@ async def test_a_function_that_does_not_start_is_a_report(root: Path) -> None:
     assert report.error is not None
     assert "No module named 'functions.data'" in report.error.message
     assert "functions/bad.py" in report.error.traceback
+    assert [problem.rule for problem in report.package_problems] == ["import-left-out"]
+    assert [caution.rule for caution in report.warnings] == ["package"]
     assert _leftovers(root) == []
 
 

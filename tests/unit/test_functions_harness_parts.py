@@ -1,5 +1,6 @@
 import json
 import math
+import sys
 from pathlib import Path
 from random import Random
 
@@ -32,6 +33,7 @@ from agentic_rl_tui.core.functions.harness_report import (
     TestReport,
     Verdict,
 )
+from agentic_rl_tui.core.functions.harness_trial import workspace_python
 from agentic_rl_tui.core.functions.harness_waterfall import Component, Layer, waterfall
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.functions import FunctionKind
@@ -254,6 +256,13 @@ def _report(
 def _scored(score: float, *subs: SubResult) -> CallResult:
     output = {"reward": {"reward_score": score, "reward_metrics": None}, "status": "success"}
     return CallResult(CallStatus.OK, output, latency_s=0.1, sub_results=subs)
+
+
+def test_the_workspaces_own_interpreter_is_found(tmp_path: Path) -> None:
+    assert workspace_python(tmp_path) is None
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    assert workspace_python(tmp_path) == tmp_path / ".venv" / "bin" / "python"
 
 
 def test_zeros_are_told_apart() -> None:

@@ -3,6 +3,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentic_rl_tui.core.functions import package
 from agentic_rl_tui.core.functions.package import LeftOutRule, PackagePlan
@@ -199,10 +201,18 @@ def test_secret_kept_by_the_ignore_file_is_said(workspace: Path) -> None:
         ("a.c", "abc", False, False),
         ("\\#x", "#x", False, True),
         ("[z", "[z", False, True),
+        ("[z-a]", "x/[z-a]", False, True),
+        ("/[!]", "[!]", False, True),
     ],
 )
 def test_ignore_patterns(pattern: str, path: str, is_dir: bool, expected: bool) -> None:
     assert (IgnoreRules.parse(pattern + "\n").match(path, is_dir=is_dir) is not None) is expected
+
+
+@given(st.text("[]!^*?\\/#-ab .\n", max_size=12), st.text("ab/.-[]*", min_size=1, max_size=8), st.booleans())
+def test_no_ignore_line_breaks_the_walk(text: str, path: str, is_dir: bool) -> None:
+    rule = IgnoreRules.parse(text).match(path, is_dir=is_dir)
+    assert rule is None or rule.text.strip() in text
 
 
 def test_nothing_is_written_and_the_users_start_script_is_replaced(workspace: Path) -> None:

@@ -28,7 +28,7 @@ from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryWriter
 from agentic_rl_tui.core.platform.ports import DataFiles, FunctionOpener, JobLog, JobRecord, JobStore
 
 PLATFORM_STOPPED = "platform stopped"
-_STOP_LIMIT_S = 0.7
+STOP_LIMIT_S = 0.7
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Engine:
 async def _finish(work: "asyncio.Task[None]", life: "_Life", end: _End | None) -> None:
     """Stop the work of a job and put everything away; what does not stop in time stops behind our back."""
     work.cancel()
-    await asyncio.wait({work}, timeout=_STOP_LIMIT_S)
+    await asyncio.wait({work}, timeout=STOP_LIMIT_S)
     await life.finish(end)
 
 

@@ -16,7 +16,7 @@ from agentic_rl_tui.core.platform.engine.scoring import check_weights
 from agentic_rl_tui.core.platform.ports import FunctionOpener, OpenFunction
 
 _RETRIED = frozenset({CallStatus.FAILED, CallStatus.TIMEOUT, CallStatus.RAISED, CallStatus.DIED})
-_CLOSE_LIMIT_S = 1.0
+CLOSE_LIMIT_S = 0.8
 _DEFAULT_TIMEOUT_S = {FunctionKind.ROLLOUT: 600.0, FunctionKind.REWARD: 120.0, FunctionKind.GROUP_REWARD: 120.0}
 
 logger = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class JobFunctions:
         return ", ".join(running) or "nothing"
 
     async def close(self) -> None:
-        """Stop all workers at once. Waits at most a second; what hangs goes on stopping behind our back."""
+        """Stop all workers at once. Waits a moment at most; what hangs goes on stopping behind our back."""
         await _close([function.open for function in self.all])
 
 
@@ -177,7 +177,7 @@ async def _close_opened(tasks: "Sequence[asyncio.Task[Function]]") -> None:
     """Close what was opened; a function that opens in spite of being cancelled is closed when it has."""
     for task in tasks:
         task.cancel()
-    done, late = await asyncio.wait(tasks, timeout=_CLOSE_LIMIT_S)
+    done, late = await asyncio.wait(tasks, timeout=CLOSE_LIMIT_S)
     for task in late:
         task.add_done_callback(_close_late)
     opened = [task.result() for task in done if not task.cancelled() and task.exception() is None]
@@ -192,7 +192,7 @@ def _close_late(task: "asyncio.Task[Function]") -> None:
 async def _close(opened: Sequence[OpenFunction]) -> None:
     closing = [_keep(asyncio.ensure_future(function.close())) for function in opened]
     if closing:
-        await asyncio.wait(closing, timeout=_CLOSE_LIMIT_S)
+        await asyncio.wait(closing, timeout=CLOSE_LIMIT_S)
 
 
 def _keep(task: "asyncio.Task[None]") -> "asyncio.Task[None]":

@@ -88,8 +88,9 @@ class TrainingLoop:
         await self._evaluate(0)
         order = rng(plan.hyper.seed, "batches")
         batches = data.batches(len(plan.rows), plan.batch_size, plan.hyper.n_epochs, order)
-        for step, indices in enumerate(batches, 1):
-            await self._step(step, indices)
+        for step in range(1, plan.total_steps + 1):
+            # In a thread, because shuffling a large data set takes longer than the platform may stand still.
+            await self._step(step, await asyncio.to_thread(next, batches))
             if self._evaluates(step):
                 await self._evaluate(step)
             await self._save(step)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_rl_tui.core.models.errors import ConfigError, InputError
@@ -61,6 +61,7 @@ def test_the_learning_rate_follows_its_schedule(kind: str) -> None:
     assert (rates[-1] == 1e-3) is (kind == "constant")
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 5), st.integers(0, 3))
 def test_batches_use_every_row_equally(rows: int, batch_size: int, n_epochs: int, seed: int) -> None:
     batch_size = min(batch_size, rows)
@@ -150,6 +151,7 @@ def test_nothing_written_reads_as_nothing(tmp_path: Path) -> None:
     assert read_table(tmp_path) == []
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1), max_size=300))
 def test_thinned_keeps_both_ends(values: list[float]) -> None:
     thin = thinned(values, 64)

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_rl_tui.core.platform.engine import expressions, numerals, strategies
@@ -52,6 +52,7 @@ def test_numbers_are_found_in_a_sentence() -> None:
     assert found == ["6.6", "(3/2)", "75", "1_000", "30%"]
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.integers(-(10**9), 10**9), st.integers(1, 10**4))
 def test_restyled_and_near_answers_are_what_they_say(top: int, bottom: int) -> None:
     value = Fraction(top, bottom)
@@ -177,6 +178,7 @@ def test_a_calculation_is_found(numbers: list[Any], target: Any, text: str) -> N
     assert abs(eval(found.text) - float(target)) < 1e-9
 
 
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.fractions(min_value=-100, max_value=100, max_denominator=20), max_size=5),
     st.fractions(max_denominator=9),

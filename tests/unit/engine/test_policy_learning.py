@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_rl_tui.core.platform.engine.advantages import group_advantages
@@ -191,6 +191,7 @@ def test_names_are_unique_within_a_table() -> None:
         assert len({item.name for item in table}) == len(table)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=20), st.floats(0, 5), st.floats(0, 1, exclude_max=True))
 def test_softmax_laws(logits: list[float], temperature: float, draw: float) -> None:
     chances = probabilities(logits, temperature)
@@ -200,6 +201,7 @@ def test_softmax_laws(logits: list[float], temperature: float, draw: float) -> N
     assert chances[pick(chances, draw)] > 0
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(-10, 10)), max_size=12))
 def test_advantages_are_centred_and_leave_the_failed_out(rewards: list[float | None]) -> None:
     stats = group_advantages(rewards)

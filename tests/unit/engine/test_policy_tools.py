@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_rl_tui.core.platform.engine import tool_use
@@ -128,6 +128,7 @@ _LEAVES = st.fixed_dictionaries(
 ) | st.just({})
 
 
+@settings(max_examples=50, deadline=None)
 @given(
     st.recursive(
         _LEAVES,

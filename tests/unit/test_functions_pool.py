@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import random
 import subprocess
 import sys
 import sysconfig
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentic_rl_tui.core.functions.calls import CallStatus
+from agentic_rl_tui.core.functions.calls import CallResult, CallStatus
 from agentic_rl_tui.core.functions.pool import FunctionPool, OutputLine, WorkerSpec
 from agentic_rl_tui.core.models.errors import FunctionFailed
 from agentic_rl_tui.core.models.functions import FunctionKind
@@ -285,6 +286,36 @@ async def test_calls_beyond_the_slots_wait_in_order(opened: Opener) -> None:
         last: Any = results[-1]
         order = [int(value) for value in last.output["reward"]["reward_metrics"].values()]
         assert order == [i for i in range(20) if i != 7]
+
+
+async def test_there_are_never_more_calls_at_once_than_slots(opened: Opener) -> None:
+    chance = random.Random(7)
+    async with opened(
+        """
+        class P(AbstractRewardProcessor):
+            active = most = 0
+            async def process(self, input_data):
+                P.active += 1
+                P.most = max(P.most, P.active)
+                try:
+                    for _ in range(input_data.ground_truth):
+                        await asyncio.sleep(0)
+                finally:
+                    P.active -= 1
+                return scored(P.most)
+        """,
+        concurrency=3,
+    ) as pool:
+        calls = [asyncio.create_task(pool.call({**REWARD, "ground_truth": chance.randrange(20)})) for _ in range(300)]
+        for call in chance.sample(calls, 100):
+            await asyncio.sleep(0)
+            call.cancel()
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        done = [result for result in results if isinstance(result, CallResult)]
+        assert len(done) >= 200
+        assert {result.status for result in done} == {CallStatus.OK}
+        assert max(score(result) for result in done) == 3
+        assert score(await pool.call({**REWARD, "ground_truth": 0})) == 3
 
 
 async def test_a_module_with_any_name_is_the_users_own(opened: Opener, tmp_path: Path) -> None:

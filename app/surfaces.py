@@ -4,7 +4,7 @@ import traceback
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.core.models.errors import ArlError, AuthError, NoKey, PlatformError, Unreachable
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 
@@ -39,6 +39,15 @@ def problem(error: BaseException, doing: str, *, at: datetime | None = None) -> 
     trace = "".join(traceback.format_exception(error))
     kind = type(error).__name__
     return Problem(doing, redact(plain(f"{kind}: {error}")), "", redact(plain(trace)), at, is_bug=True)
+
+
+def state_of(error: ArlError) -> str:
+    """What a failed request tells of the service's health."""
+    if isinstance(error, NoKey):
+        return "no_key"
+    if isinstance(error, AuthError):
+        return "unauthorized"
+    return "unreachable" if isinstance(error, Unreachable | PlatformError) else "failing"
 
 
 @dataclass

@@ -34,7 +34,8 @@ PLACES = (
     PlaceTab("jobs", "4", "Jobs"),
     PlaceTab("traces", "5", "Traces"),
 )
-STYLES = Path(themes.__file__).parent
+HEALTH_LOCAL_S = 5.0
+HEALTH_REMOTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class ArlApp(App[int]):
 
     TITLE = "agentic-rl-tui"
     ENABLE_COMMAND_PALETTE = False
-    CSS_PATH: ClassVar[list[Any]] = [STYLES / "app.tcss"]
+    CSS_PATH: ClassVar[list[Any]] = [themes.STYLES / "app.tcss"]
     BINDINGS = keymap.bindings("app")
     MODES: ClassVar[dict[str, Any]] = {
         "workspace": _place("workspace", "WorkspaceScreen"),
@@ -93,6 +94,10 @@ class ArlApp(App[int]):
     @dataclass
     class ConnectFailed(Message):
         error: ArlError
+
+    @dataclass
+    class HealthKnown(Message):
+        state: str
 
     def __init__(
         self,
@@ -181,10 +186,24 @@ class ArlApp(App[int]):
     @on(Connected)
     def _connected(self, event: Connected) -> None:
         self.backend = event.backend
+        self.check_health()
+        if self.options.is_polling:
+            self.set_interval(HEALTH_LOCAL_S if self.settings.profile.is_local else HEALTH_REMOTE_S, self.check_health)
+
+    @work(exclusive=True, group="app.health", exit_on_error=False)
+    async def check_health(self) -> None:
+        """Ask how the service is; a terminal that nobody looks at asks nothing."""
+        if self.backend is not None and self.app_focus:
+            health = await self.backend.health()
+            self.post_message(self.HealthKnown(health.state))
+
+    @on(HealthKnown)
+    def _health_known(self, event: HealthKnown) -> None:
+        self.set_health(event.state)
 
     @on(ConnectFailed)
     def _connect_failed(self, event: ConnectFailed) -> None:
-        self.set_health("no_key" if isinstance(event.error, NoKey) else "down")
+        self.set_health("no_key" if isinstance(event.error, NoKey) else "failing")
         self.fail(event.error, f"use profile {self.settings.profile_name}")
 
     def set_health(self, state: str) -> None:

@@ -208,12 +208,16 @@ def app(backend: FakeBackend, workspace: Path = Path("/home/user/calc-agent"), *
     """An app on a fake platform with a stopped clock."""
     values = {"tui.theme": "dark"} | facts.pop("values", {})
     is_read_only = facts.pop("is_read_only", False)
-    return ArlApp(
+    shown = facts.pop("workspace_shown", None)
+    made = ArlApp(
         settings(workspace, values),
         connect=lambda _settings: backend,
         options=Options(clock=lambda: NOW, is_polling=False, zone=ZONE, is_still=True, is_read_only=is_read_only),
         **facts,
     )
+    if shown is not None:
+        made.set_reactive(ArlApp.workspace_shown, shown)
+    return made
 
 
 def sample_log(steps: int = 28) -> list[str]:

@@ -5,10 +5,14 @@ stands for a state of the user's work.
 """
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from textual.theme import Theme
+
+STYLES = Path(__file__).parent
+"""The folder of the style sheets."""
 
 DARK = "arl-dark"
 LIGHT = "arl-light"

@@ -216,9 +216,14 @@ class Heading(LineBar):
     note: reactive[tuple[Span, ...]] = reactive[tuple[Span, ...]](())
 
     def line(self, width: int) -> list[Span]:
-        left: list[Span] = [(self.title, "$ink bold"), ("  ", ""), *self.facts]
+        title: list[Span] = [(self.title, "$ink bold")]
+        chips: list[Span] = []
         for chip in self.chips:
-            left += [("  ", ""), (f" {chip.text} ", chip.style)]
+            chips += [("  ", ""), (f" {chip.text} ", chip.style)]
+        left = [*title, ("  ", ""), *self.facts, *chips]
+        # What the user asked for stays; the counts give way.
+        if chips and width_of(left) + width_of(self.note) >= width:
+            left = [*title, *chips]
         return spread(left, self.note, width)
 
 

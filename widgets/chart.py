@@ -80,6 +80,7 @@ class Chart(PlotextPlot):
         head = Text(title.plain)
         for span in title.spans:
             head.stylize(self._rich(span.style), span.start, span.end)
+        head.truncate(width, overflow="ellipsis")
         return Text("\n").join([head, body])
 
     def _rich(self, style: Any) -> Any:

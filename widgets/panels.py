@@ -40,6 +40,8 @@ class Facts(Widget):
         width: 1fr;
         padding: 0 1;
         color: $ink;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
     }
     """
 

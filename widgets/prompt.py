@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from textual import events, on
-from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.reactive import reactive
@@ -55,15 +54,20 @@ class Prompt(Horizontal):
         prompt: "Prompt"
         purpose: str
 
-    def compose(self) -> ComposeResult:
-        yield Static(markup=False)
-        yield Input(compact=True, disabled=True)
+    def on_mount(self) -> None:
+        # After the first frame, which needs no input.
+        self.call_after_refresh(self._fill)
+
+    async def _fill(self) -> None:
+        if not self.children:
+            await self.mount(Static(markup=False), Input(compact=True, disabled=True))
 
     @property
     def is_open(self) -> bool:
         return self.has_class("-open")
 
-    def ask(self, purpose: str, label: str, *, text: str = "", hint: str = "") -> None:
+    async def ask(self, purpose: str, label: str, *, text: str = "", hint: str = "") -> None:
+        await self._fill()
         self.purpose = purpose
         self._before = self.screen.focused
         self.query_one(Static).update(label)

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.present.states import job_look
-from agentic_rl_tui.app.present.times import date_time, parse_time, short_duration
+from agentic_rl_tui.app.present.times import moment, parse_time, short_duration
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.core.models.text import plain
@@ -32,12 +32,12 @@ def timeline(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
     look = job_look(job.status)
     line: list[Span] = [("✔ ", "$succeeded"), ("created", "$ink")]
     if created is not None:
-        line.append((f" {date_time(created, zone)}", "$muted"))
+        line.append((f" {moment(created, now, zone)}", "$muted"))
     since = "" if created is None else short_duration((ended or now) - created)
     line += [("  ──  ", "$line"), (f"{look.glyph} ", look.style), (look.word, f"{look.style} bold")]
     if is_terminal(job.status):
         if ended is not None:
-            line.append((f" {date_time(ended, zone)}", "$muted"))
+            line.append((f" {moment(ended, now, zone)}", "$muted"))
         if since:
             line.append((f"  after {since}", "$muted"))
     else:

@@ -32,8 +32,10 @@ _JOB = {
 _HEALTH = {
     "ok": Look("●", "ready", "$succeeded"),
     "starting": Look("◌", "starting", "$waiting"),
-    "down": Look("✗", "unreachable", "$failed"),
-    "off": Look("○", "not running", "$muted"),
+    "stopped": Look("○", "not running", "$muted"),
+    "unreachable": Look("✗", "unreachable", "$failed"),
+    "unauthorized": Look("✗", "key refused", "$failed"),
+    "failing": Look("!", "failing", "$warn"),
     "no_key": Look("✗", "no API key", "$failed"),
 }
 

@@ -10,10 +10,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.events import DescendantFocus
 from textual.screen import ModalScreen, Screen
-from textual.widgets import Input, TextArea
 from textual.worker import Worker, WorkerState
 
 from agentic_rl_tui.app.keymap import bindings, by_id, key_label
+from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import HeaderBar, KeyBar, KeyHint
 from agentic_rl_tui.widgets.prompt import Prompt
 
@@ -42,7 +42,7 @@ class Reporting(Screen[Result], Generic[Result]):
         return cast("ArlApp", self.app)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        if self.arl.options.is_still and isinstance(event.widget, Input | TextArea):
+        if self.arl.options.is_still and hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
 
     @on(Worker.StateChanged)
@@ -178,6 +178,7 @@ class PlaceScreen(Reporting[None]):
 class Dialog(ModalScreen[Result], Reporting[Result], Generic[Result]):
     """A modal; escape answers `dismissed`."""
 
+    CSS_PATH = themes.STYLES / "dialogs.tcss"
     BINDINGS = [Binding("escape", "dismiss_dialog", "Close", id="dialog.close", show=False)]
     dismissed: ClassVar[Any] = None
 

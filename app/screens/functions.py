@@ -11,6 +11,7 @@ from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.screens.base import PlaceScreen
 from agentic_rl_tui.core.models.processors import ProcessorInfo
 from agentic_rl_tui.core.models.text import plain
+from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.cells import Cell, Span, clip_middle
 from agentic_rl_tui.widgets.columns import Column
@@ -40,6 +41,7 @@ class FunctionsScreen(PlaceScreen):
     """Read from the sources without importing them."""
 
     place = "functions"
+    CSS_PATH = themes.STYLES / "functions.tcss"
     BINDINGS = bindings("functions")
 
     @dataclass

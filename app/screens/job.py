@@ -28,6 +28,7 @@ from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
 from agentic_rl_tui.app.surfaces import Outage
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
+from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets import ansi
 from agentic_rl_tui.widgets.bars import Heading, Tab, TabBar
 from agentic_rl_tui.widgets.cells import Span
@@ -53,6 +54,7 @@ class JobScreen(PlaceScreen):
     """Follows one job. The log is read once, from its first line, and feeds the log, the metrics and the failure."""
 
     place = "jobs"
+    CSS_PATH = themes.STYLES / "job.tcss"
     BINDINGS = bindings("job")
 
     tab: reactive[str] = reactive("overview", init=False)
@@ -319,11 +321,11 @@ class JobScreen(PlaceScreen):
     # The log's prompts
 
     @on(LogView.Asked)
-    def _asked(self, event: LogView.Asked) -> None:
+    async def _asked(self, event: LogView.Asked) -> None:
         if event.what == "line":
-            self.prompt.ask("line", "line", hint=f"1 to {event.view.line_count:,}")
+            await self.prompt.ask("line", "line", hint=f"1 to {event.view.line_count:,}")
         else:
-            self.prompt.ask("search", "/", hint="text or regular expression; capitals make case count")
+            await self.prompt.ask("search", "/", hint="text or regular expression; capitals make case count")
 
     @on(Prompt.Given)
     def _given(self, event: Prompt.Given) -> None:

@@ -17,6 +17,7 @@ from agentic_rl_tui.app.present.jobfile import DIAGNOSTIC_COLUMNS, diagnostic_ke
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
 from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError
+from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading
 from agentic_rl_tui.widgets.editor import Editor
 from agentic_rl_tui.widgets.panels import Empty, Facts
@@ -43,6 +44,7 @@ class JobFileScreen(PlaceScreen):
     """The text on the screen is checked after each pause in typing, in a thread; the file is written on save only."""
 
     place = "jobfile"
+    CSS_PATH = themes.STYLES / "jobfile.tcss"
     BINDINGS = bindings("jobfile")
 
     @dataclass

@@ -17,8 +17,9 @@ from agentic_rl_tui.app.present.times import short_duration
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
 from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.app.screens.jobs_peek import JobPeek
-from agentic_rl_tui.app.surfaces import Outage
+from agentic_rl_tui.app.surfaces import Outage, state_of
 from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Empty
@@ -36,7 +37,7 @@ class JobsScreen(PlaceScreen):
     """Keeps the pages read so far; the first is read again at each refresh, further ones when the cursor comes near."""
 
     place = "jobs"
-    CSS_PATH = None
+    CSS_PATH = themes.STYLES / "jobs.tcss"
     BINDINGS = bindings("jobs")
 
     filter_text: reactive[str] = reactive("")
@@ -134,7 +135,7 @@ class JobsScreen(PlaceScreen):
         self.is_stale = True
         if self._outage.failed():
             self.arl.fail(event.error, "refresh the jobs")
-        self.arl.set_health("down")
+        self.arl.set_health(state_of(event.error))
         self._show()
         self._plan(getattr(event.error, "retry_after_s", None))
 
@@ -173,11 +174,7 @@ class JobsScreen(PlaceScreen):
         self.refresh_hints()
 
     def _show_peek(self) -> None:
-        row = self.table.current
-        peek = self.query_one(JobPeek)
-        peek.set_class(row is None, "-empty")
-        if row is not None:
-            peek.show(row)
+        self.query_one(JobPeek).row = self.table.current
 
     def _show_heading(self) -> None:
         heading = self.query_one(Heading)
@@ -214,7 +211,7 @@ class JobsScreen(PlaceScreen):
                 (("3", "$accent bold"), ("   open the job file", "$muted")),
                 (("f5", "$accent bold"), ("  check it and submit", "$muted")),
                 (("", ""),),
-                (("Jobs keep running when you leave; they are here when you come back.", "$faint"),),
+                (("Jobs go on when you leave.", "$faint"),),
             )
         elif self.is_stale:
             empty.title = "The platform does not answer"
@@ -241,8 +238,8 @@ class JobsScreen(PlaceScreen):
 
     # Filter
 
-    def action_filter(self) -> None:
-        self.prompt.ask("filter", "/", text=self.filter_text, hint="words, status:failed, model:qwen, !word")
+    async def action_filter(self) -> None:
+        await self.prompt.ask("filter", "/", text=self.filter_text, hint="words, status:failed, model:qwen, !word")
 
     @on(Prompt.Typed)
     def _draft(self, event: Prompt.Typed) -> None:

@@ -1,7 +1,7 @@
 """What the job under the cursor is about, below the table where there is room."""
 
-from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.reactive import reactive
 
 from agentic_rl_tui.app.present.jobs import JobRow
 from agentic_rl_tui.widgets.area import AreaChart
@@ -11,16 +11,21 @@ from agentic_rl_tui.widgets.panels import Fact, Facts, Note, Section
 
 
 class JobPeek(Vertical):
-    """In: `show`. Never takes the focus."""
+    """In: `row`. Never takes the focus."""
 
-    def compose(self) -> ComposeResult:
-        yield Heading(id="jobs-peek-title")
-        with Horizontal(id="jobs-peek-columns"):
-            yield AreaChart(id="jobs-peek-curve")
-            yield Note(id="jobs-peek-reason")
-            yield Facts(id="jobs-peek-facts")
+    row: reactive[JobRow | None] = reactive[JobRow | None](None, init=False)
 
-    def show(self, row: JobRow) -> None:
+    async def watch_row(self, row: JobRow | None) -> None:
+        self.set_class(row is None, "-empty")
+        if row is None:
+            return
+        if not self.children:
+            # Made with the first job: an empty place has no need of them, and the first frame comes sooner.
+            columns = Horizontal(AreaChart(), Note(), Facts(id="jobs-peek-facts"), id="jobs-peek-columns")
+            await self.mount(Heading(id="jobs-peek-title"), columns)
+        self._show(row)
+
+    def _show(self, row: JobRow) -> None:
         title = self.query_one(Heading)
         title.title = row.name
         title.facts = ((row.look.label, row.look.style),)

@@ -17,6 +17,7 @@ from agentic_rl_tui.app.present.workspace import PLAIN, FileFacts, file_facts, i
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
 from agentic_rl_tui.core.models.processors import ProcessorInfo
 from agentic_rl_tui.core.models.text import plain
+from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.cells import Cell
 from agentic_rl_tui.widgets.columns import Column
@@ -68,6 +69,7 @@ class WorkspaceScreen(PlaceScreen):
     """Folders are read when they are opened, in a thread; the sources are searched for functions in the background."""
 
     place = "workspace"
+    CSS_PATH = themes.STYLES / "workspace.tcss"
     BINDINGS = bindings("workspace")
 
     @dataclass

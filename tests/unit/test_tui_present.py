@@ -56,7 +56,7 @@ def test_every_status_has_a_glyph_and_a_word_and_unknown_ones_show_as_received()
     assert all(look.glyph and look.word for look in looks)
     assert job_look("HIBERNATING").word == "hibernating"
     assert job_look("BAD\x1b[2J").word == "bad"
-    assert health_look("unauthorized").word == "unauthorized"
+    assert health_look("napping").word == "napping"
 
 
 def test_a_row_is_clean_of_escapes_and_odd_numbers() -> None:

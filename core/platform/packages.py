@@ -80,9 +80,11 @@ class Packages:
             raise PackageError("The function's package is no longer stored; register the function again.")
         return path
 
-    def sweep(self) -> None:
-        """Remove what a killed platform left half received or half unpacked."""
-        for path in self._directory.glob(".*") if self._directory.is_dir() else ():
+    def sweep(self, in_use: set[str]) -> None:
+        """Remove all but the packages in use: also what was left half received or half unpacked."""
+        for path in self._directory.iterdir() if self._directory.is_dir() else ():
+            if path.name in in_use:
+                continue
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:

@@ -83,13 +83,20 @@ class Doors:
 
     def open(self, app: AsgiApp, listener: socket.socket) -> None:
         server = Server(app)
-        self._servers.append((server, asyncio.create_task(server.serve(sockets=[listener]))))
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        task.add_done_callback(_told_when_broken)
+        self._servers.append((server, task))
 
     async def close(self) -> None:
         """Stop listening, give requests under way a few seconds, then end them."""
         for server, _ in self._servers:
             server.end()
         await asyncio.gather(*(task for _, task in self._servers), return_exceptions=True)
+
+
+def _told_when_broken(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("a server ended", exc_info=error)
 
 
 class Front:
@@ -122,6 +129,7 @@ def run(paths: PlatformPaths, settings: Settings, listening: Listening | None) -
     terminal that it was started from.
     """
     options = PlatformOptions.from_settings(settings)
+    os.umask(0o077)
     held = lock.InstanceLock(paths)
     try:
         _set_up_logging(paths)
@@ -250,5 +258,7 @@ def _set_up_logging(paths: PlatformPaths) -> None:
     handler.setFormatter(_Redacting("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.handlers[:] = [handler]
+    # A full disk must not make every log line a complaint about itself.
+    logging.raiseExceptions = False
     root.setLevel(logging.INFO)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)

@@ -111,7 +111,7 @@ class Platform:
 
     async def start(self) -> None:
         """Bring what a killed platform left into a true state, then take up the waiting jobs."""
-        await asyncio.to_thread(self._sweep)
+        await self._sweep()
         await self.scheduler.recover()
         await self.scheduler.start()
         self.tasks.start(self.instances.watch())
@@ -180,10 +180,28 @@ class Platform:
     def _entity(self, entity_id: str) -> Any:
         return self.functions.entity(entity_id)
 
-    def _sweep(self) -> None:
-        self.instances.sweep()
-        self.packages.sweep()
-        self.files.sweep()
+    async def _sweep(self) -> None:
+        """Remove what a platform that was killed began or had not finished removing: no row speaks of it."""
+        known = self.jobs.ids()
+        for instance_id in self.functions.instances_of_lost_jobs():
+            await self.instances.delete(instance_id)
+        for job_id in self.job_logs.ids() - known:
+            self.job_logs.remove(job_id)
+        for instance_id in self.instance_logs.ids() - self.functions.instance_ids():
+            self.instance_logs.remove(instance_id)
+        folders = {path.name for path in self.paths.jobs.iterdir()} if self.paths.jobs.is_dir() else set()
+        packages = await self.functions.packages_in_use()
+        stray_files = self.files.strays()
+
+        def remove() -> None:
+            self.instances.sweep()
+            self.packages.sweep(packages)
+            for path in stray_files:
+                path.unlink(missing_ok=True)
+            for name in folders - known:
+                shutil.rmtree(self.paths.jobs / name, ignore_errors=True)
+
+        await asyncio.to_thread(remove)
 
 
 async def _quietly(end: Callable[[], Awaitable[None]]) -> None:

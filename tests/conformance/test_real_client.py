@@ -269,7 +269,7 @@ async def test_the_second_client_of_the_package(served: Served, tmp_path: Path) 
         said = [event.output for event in events]
         emit([value["status"] for value in said if "status" in value][-1])
         emit([value["message"] for value in said if "message" in value][-1])
-        emit([client.rl.jobs.wait(job_id).status, client.fine_tunes.get(job_id).finetuned_output is not None])
+        emit([client.rl.jobs.wait(job_id).status, client.fine_tunes.get(job_id).job_id == job_id])
         emit("##FT_COMPLETE##" in client.rl.jobs.logs(job_id, offset=0, lines=1000).content)
         for act in (client.rl.jobs.cancel, client.rl.jobs.delete, client.rl.jobs.fetch):
             try:

@@ -66,15 +66,12 @@ class Files:
             (self._directory / file_id).unlink(missing_ok=True)
         return bool(rows)
 
-    def sweep(self) -> int:
-        """Delete what no row speaks of: parts of uploads that a killed platform left. Answers how many."""
+    def strays(self) -> list[Path]:
+        """Files that no row speaks of: parts of uploads that a killed platform left."""
         if not self._directory.is_dir():
-            return 0
+            return []
         known = {row["file_id"] for row in self._database.rows("select file_id from files")}
-        strays = [path for path in self._directory.iterdir() if path.is_file() and path.name not in known]
-        for path in strays:
-            path.unlink(missing_ok=True)
-        return len(strays)
+        return [path for path in self._directory.iterdir() if path.is_file() and path.name not in known]
 
 
 _COLUMNS = "file_id, name, size, md5, description, purpose, created_at"

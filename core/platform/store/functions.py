@@ -190,6 +190,24 @@ class Functions:
         rows = self._database.rows(f"{_INSTANCE} where job_id = ? order by created_at", (job_id,))
         return [_instance(row) for row in rows]
 
+    def instance_ids(self) -> set[str]:
+        return {row["instance_id"] for row in self._database.rows("select instance_id from instances")}
+
+    def instances_of_lost_jobs(self) -> list[str]:
+        """Instances whose job was deleted."""
+        rows = self._database.rows(
+            "select instance_id from instances where job_id is not null and job_id not in (select job_id from jobs)"
+        )
+        return [row["instance_id"] for row in rows]
+
+    async def packages_in_use(self) -> set[str]:
+        """Packages that a function was made of, or that may still become one. Forgets uploads that have expired."""
+        await self._database.execute("delete from uploads where expires_at < ?", (self._clock(),))
+        rows = self._database.rows(
+            "select package_hash from entities union select package_hash from uploads where package_hash is not null"
+        )
+        return {row["package_hash"] for row in rows}
+
     async def delete_instance(self, instance_id: str) -> bool:
         return bool(
             await self._database.execute(

@@ -119,6 +119,9 @@ class Jobs:
         )
         return [_stored(row) for row in rows], total
 
+    def ids(self) -> set[str]:
+        return {row["job_id"] for row in self._database.rows("select job_id from jobs")}
+
     def uses_file(self, file_id: str, statuses: frozenset[JobStatus]) -> str | None:
         """A job in one of the statuses that names a file."""
         marks = ",".join("?" * len(statuses))

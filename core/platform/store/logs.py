@@ -62,9 +62,9 @@ class JobLogs:
     def remove(self, job_id: str) -> None:
         self._files.remove(self._path(job_id))
 
-    def ids(self) -> list[str]:
+    def ids(self) -> set[str]:
         """The jobs that have a log on disk."""
-        return [path.stem for path in self._directory.glob("*.log")] if self._directory.is_dir() else []
+        return {path.stem for path in self._directory.glob("*.log")}
 
     def close(self) -> None:
         self._files.close()
@@ -142,6 +142,10 @@ class InstanceLogs:
         self._pending.pop(instance_id, None)
         for path in self._paths(instance_id):
             self._files.remove(path)
+
+    def ids(self) -> set[str]:
+        """The instances that have a log on disk."""
+        return {path.name.split(".")[0] for path in self._directory.glob("*.log")}
 
     def close(self) -> None:
         self.flush()

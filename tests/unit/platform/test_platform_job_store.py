@@ -153,7 +153,7 @@ async def test_a_job_is_deleted_only_when_it_has_ended(store: Jobs) -> None:
     assert not await store.delete("ft-000000000000-0000")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=15)
 @given(
     steps=st.lists(st.one_of(st.just("add"), st.integers(0, 200)), min_size=1, max_size=40),
     pages=st.lists(st.tuples(st.integers(1, 12), st.integers(1, 9)), min_size=1, max_size=5),

@@ -67,10 +67,10 @@ async def test_an_append_wakes_those_who_wait(tmp_path: Path) -> None:
 
 async def test_a_removed_log_is_gone(job_logs: JobLogs) -> None:
     await job_logs.append("ft-1", ["x"])
-    assert job_logs.ids() == ["ft-1"]
+    assert job_logs.ids() == {"ft-1"}
     job_logs.remove("ft-1")
     assert await job_logs.read("ft-1", 0, 10) == ([], 0)
-    assert job_logs.ids() == []
+    assert job_logs.ids() == set()
 
 
 async def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ class KeeperLink(asyncio.Protocol):
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._splitter = Splitter()
+        self._forks: dict[int, Callable[[], None]] = {}
         self._exits: dict[int, Callable[[Exit], None]] = {}
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.on_message: Callable[[dict[str, Any]], None] = lambda _message: None
@@ -114,6 +115,8 @@ class KeeperLink(asyncio.Protocol):
                 gone = self._exits.pop(message["slot"], None)
                 if gone is not None:
                     gone(Exit(message["code"], message["reason"]))
+            elif message["op"] == "spawned":
+                self._forks.pop(message["slot"])()
             else:
                 self.on_message(message)
 
@@ -131,7 +134,14 @@ class KeeperLink(asyncio.Protocol):
     def is_open(self) -> bool:
         return not self.closed.done()
 
-    def spawn(self, slot: int, role: str, config: dict[str, Any], on_exit: Callable[[Exit], None]) -> WorkerEnds:
+    def spawn(
+        self,
+        slot: int,
+        role: str,
+        config: dict[str, Any],
+        on_fork: Callable[[], None],
+        on_exit: Callable[[Exit], None],
+    ) -> WorkerEnds:
         """Have a worker forked; its own frames tell when it is ready."""
         ours, theirs = socket.socketpair()
         out_r, out_w = os.pipe()
@@ -150,6 +160,7 @@ class KeeperLink(asyncio.Protocol):
             theirs.close()
             for fd in (out_w, err_w, memory_fd):
                 os.close(fd)
+        self._forks[slot] = on_fork
         self._exits[slot] = on_exit
         return WorkerEnds(ours, out_r, err_r, memory)
 

@@ -16,6 +16,7 @@ from agentic_rl_tui.core.functions.workers import Worker
 from agentic_rl_tui.core.models.errors import FunctionFailed
 
 _LAST_LINES = 20
+_INTERPRETER_S = 60.0
 _INTERPRETER_ADVICE = "Install it in that environment, or let the function run with another interpreter."
 
 
@@ -97,6 +98,7 @@ class Spawner:
         slot = next(self._slots)
         worker = Worker(link, slot, role, self._config, self._on_output, self._on_free, self._on_end)
         try:
+            await self._forked(worker)
             async with asyncio.timeout(self._spec.setup_timeout_s):
                 message = await asyncio.shield(worker.ready)
         except TimeoutError:
@@ -117,6 +119,16 @@ class Spawner:
                 raise FunctionFailed(self._keeper.failure, kind="died", advice=_INTERPRETER_ADVICE)
             raise _Died(worker.exit.describe(), worker.tail.last(_LAST_LINES) or self._keeper.last_words())
         return worker, message
+
+    async def _forked(self, worker: Worker) -> None:
+        """The interpreter's own start is no part of the function's setup. Raises FunctionFailed."""
+        try:
+            async with asyncio.timeout(_INTERPRETER_S):
+                await asyncio.shield(worker.forked)
+        except TimeoutError:
+            worker.kill("the interpreter did not start")
+            told = f"the interpreter did not start within {_INTERPRETER_S:g} s"
+            raise FunctionFailed(told, kind="timeout") from None
 
     async def _link(self) -> KeeperLink:
         """What forks the next worker; the keeper is started again if it is gone."""

@@ -61,6 +61,7 @@ class Worker:
         self.tail = Tail()
         self.pending: dict[int, Pending] = {}
         self.ready: asyncio.Future[dict[str, Any] | None] = asyncio.get_running_loop().create_future()
+        self.forked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._on_output = on_output
         self._on_free = on_free
@@ -70,7 +71,7 @@ class Worker:
         self._writes: list[bytes] = []
         self._splitter = Splitter()
         self._loop = asyncio.get_running_loop()
-        self._ends = link.spawn(slot, role, config, self._exited)
+        self._ends = link.spawn(slot, role, config, self._forked, self._exited)
         self._ends.sock.setblocking(False)
         self._loop.add_reader(self._ends.sock, self._readable)
         self._pipes = (
@@ -187,12 +188,17 @@ class Worker:
             if self.exit is None:
                 self.kill(self.condemned)
 
+    def _forked(self) -> None:
+        if not self.forked.done():
+            self.forked.set_result(None)
+
     def _exited(self, gone: Exit) -> None:
         if self.exit is not None:
             return
         self.exit = gone
         self._drain()
         self._release()
+        self._forked()
         if not self.ready.done():
             self.ready.set_result(None)
         started = int.from_bytes(self._ends.memory[:8], "little")

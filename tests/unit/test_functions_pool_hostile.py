@@ -250,6 +250,47 @@ async def test_daemons_end_with_the_pool(opened: Opener, tmp_path: Path) -> None
     assert not is_alive(pid)
 
 
+async def test_background_jobs_leave_no_zombies(opened: Opener) -> None:
+    async with opened("""
+        class P(Base):
+            def evil(self, input_data):
+                for _ in range(5):
+                    subprocess.run(["sh", "-c", "true & sleep 0.001 &"])
+                return good()
+        """) as pool:
+        for _ in range(4):
+            assert (await pool.call(BAD)).is_ok
+        (keeper,) = _below(os.getpid())
+        await wait_until(lambda: len(_below(keeper, deep=True)) == 1)
+
+
+async def test_jobs_of_one_worker_outlive_the_end_of_another(opened: Opener, tmp_path: Path) -> None:
+    async with opened(
+        """
+        class P(Base):
+            def evil(self, input_data):
+                if input_data.ground_truth == "die":
+                    os._exit(1)
+                open(f"in-{os.getpid()}", "w").close()
+                while sum(name.startswith("in-") for name in os.listdir()) < 2:
+                    time.sleep(0.002)
+                subprocess.run("setsid sleep 600 & echo $! > job.$PPID", shell=True)
+                return good(os.getpid())
+        """,
+        size=2,
+    ) as pool:
+        results = await asyncio.gather(pool.call(BAD), pool.call(BAD))
+        pids = [int(result.output["reward"]["reward_score"]) for result in results if result.output]
+        jobs = {pid: int((tmp_path / "package" / f"job.{pid}").read_text()) for pid in pids}
+        assert all(map(is_alive, jobs.values()))
+        await pool.call({**BAD, "ground_truth": "die"})
+        await assert_works(pool)
+        await wait_until(lambda: sum(map(is_alive, jobs.values())) == 1)
+        (kept,) = (pid for pid, job in jobs.items() if is_alive(job))
+        assert is_alive(kept)
+    assert not any(map(is_alive, jobs.values()))
+
+
 async def test_what_a_killed_worker_started_dies_with_it(opened: Opener, tmp_path: Path) -> None:
     async with opened("""
         class P(Base):

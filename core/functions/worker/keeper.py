@@ -41,7 +41,6 @@ def run(control_fd: int, kind: str) -> None:
     """Keep workers for one kind of function until the pool closes its end. Never returns."""
     control = socket.socket(fileno=control_fd)
     control.set_inheritable(False)
-    processes.adopt_orphans()
     try:
         runtime = prepare(kind)
     except ImportError as error:
@@ -67,6 +66,7 @@ class Keeper:
         os.set_blocking(self._wake_in, False)
 
     def serve(self) -> None:
+        processes.adopt_orphans()
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self._leave())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -139,7 +139,7 @@ class Keeper:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.setsid()
         processes.die_with_parent(keeper_pid)
-        processes.adopt_orphans()
+        processes.mark(message["slot"])
         self._control.close()
         for fd in (self._wake_in, self._wake_out, *self._fds):
             os.close(fd)
@@ -168,14 +168,23 @@ class Keeper:
                 ended = True
                 self._tell("exited", slot=child.slot, code=os.waitstatus_to_exitcode(status), reason=child.reason)
         if ended:
-            for orphan in set(processes.children(os.getpid())) - set(self._children):
-                processes.kill_tree(orphan)
+            alive = {child.slot for child in self._children.values()}
+            for slot, orphan in self._orphans():
+                if slot not in alive:
+                    processes.kill_tree(orphan)
+
+    def _orphans(self) -> list[tuple[int | None, int]]:
+        """Adopted processes, each with the slot of the worker that it comes from."""
+        adopted = set(processes.children(os.getpid())) - set(self._children)
+        return [(processes.mark_of(pid), pid) for pid in adopted]
 
     def _watch_memory(self) -> None:
+        orphans = self._orphans()
         for pid, child in self._children.items():
             if child.memory_limit is None or child.reason:
                 continue
-            used = processes.resident_bytes_of_tree(pid)
+            roots = [pid, *(orphan for slot, orphan in orphans if slot == child.slot)]
+            used = sum(processes.resident_bytes_of_tree(root) for root in roots)
             if used > child.memory_limit:
                 child.reason = f"memory:{used}"
                 processes.kill_tree(pid)

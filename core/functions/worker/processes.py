@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_MARK_BASE = 1 << 30
 IS_LINUX = sys.platform == "linux"
 
 
@@ -32,6 +33,32 @@ def die_with_parent(parent_pid: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent_pid:
         os._exit(1)
+
+
+def mark(number: int) -> None:
+    """Mark this process and all that it will start, whatever session or parent they choose; see `mark_of`.
+
+    The mark is a resource limit that next to nothing uses (POSIX message queues): limits pass through fork and exec.
+    """
+    if not IS_LINUX:
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_MSGQUEUE)
+    base = _MARK_BASE if hard == resource.RLIM_INFINITY else min(hard, _MARK_BASE)
+    if number < base:
+        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (base - number, hard))
+
+
+def mark_of(pid: int) -> int | None:
+    """The number that a process, or one it descends from, was marked with."""
+    try:
+        with open(f"/proc/{pid}/limits", "rb") as file:
+            line = next(line for line in file if line.startswith(b"Max msgqueue size"))
+        soft, hard = line.split()[3:5]
+        return (_MARK_BASE if hard == b"unlimited" else min(int(hard), _MARK_BASE)) - int(soft)
+    except (OSError, StopIteration, ValueError):
+        return None
 
 
 def children(pid: int) -> list[int]:

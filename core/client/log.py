@@ -17,7 +17,9 @@ class _Masking(logging.Filter):
 
 
 logger = logging.getLogger("agentic_rl_tui.client")
-logger.addFilter(_Masking())
+# httpx and httpcore log addresses with their signatures and answers with their headers.
+for _name in (logger.name, "httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy"):
+    logging.getLogger(_name).addFilter(_Masking())
 logging.getLogger("agentic_rl_tui").addHandler(logging.NullHandler())
 
 

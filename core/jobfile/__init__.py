@@ -11,16 +11,7 @@ from agentic_rl_tui.core.jobfile.diagnostics import (
 )
 from agentic_rl_tui.core.jobfile.difference import KeyChange, diff
 from agentic_rl_tui.core.jobfile.document import JobDocument, check, decode, load
-from agentic_rl_tui.core.jobfile.edit import (
-    CannotEdit,
-    Edits,
-    add_function,
-    append_value,
-    edits_between,
-    remove_function,
-    remove_value,
-    set_value,
-)
+from agentic_rl_tui.core.jobfile.edit import CannotEdit, Edits
 from agentic_rl_tui.core.jobfile.facts import DiskFacts, WorkspaceFacts
 from agentic_rl_tui.core.jobfile.fixes import fix_all
 from agentic_rl_tui.core.jobfile.meaning import DatasetMeaning, FunctionMeaning, Meaning, meaning
@@ -32,6 +23,14 @@ from agentic_rl_tui.core.jobfile.model import (
     ModelSpec,
     MountStorage,
     TrainingSpec,
+)
+from agentic_rl_tui.core.jobfile.operations import (
+    add_function,
+    append_value,
+    edits_between,
+    remove_function,
+    remove_value,
+    set_value,
 )
 from agentic_rl_tui.core.jobfile.outline import OutlineItem, outline
 from agentic_rl_tui.core.jobfile.presets import (

@@ -248,6 +248,15 @@ class Context:
         except CannotEdit:
             return None
 
+    def remove_entry(self, mapping: Node, index: int) -> Edits | None:
+        """A patch that takes one of several equal keys away."""
+        if mapping.value[index][0].tag == GIVEN:
+            return None
+        try:
+            return self.patcher.remove_entry(mapping, index)
+        except CannotEdit:
+            return None
+
     def rewrite(self, node: Node, text: str) -> Edits | None:
         if node.tag == GIVEN:
             return None

@@ -5,10 +5,9 @@ Every operation is a set of text patches: comments, order, quoting and line ends
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any
 
-from agentic_rl_tui.core.jobfile.diagnostics import TextEdit, apply_edits
+from agentic_rl_tui.core.jobfile.diagnostics import TextEdit
 from agentic_rl_tui.core.jobfile.render import (
     STEP,
     block_lines,
@@ -31,7 +30,6 @@ from agentic_rl_tui.core.jobfile.tree import (
     is_flow,
     is_null,
     key_text,
-    parse,
 )
 from agentic_rl_tui.core.models.errors import ConfigError
 
@@ -40,7 +38,7 @@ Edits = tuple[TextEdit, ...]
 _COLON = re.compile(r"[ \t]*:")
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*\s+)+")
 _ANCHOR = re.compile(r"&[^\s,\[\]{}]+")
-_MISSING = object()
+_ANCHOR_NAME = re.compile(r"(?<![^\s,\[\]{}])&([^\s,\[\]{}]+)")
 
 
 class CannotEdit(ConfigError):
@@ -67,7 +65,7 @@ class Patcher:
             if rest and is_null(found):
                 return self._replace(node, step, found, _nested(rest, value))
             if not rest:
-                return () if _same(found, value) else self._replace(node, step, found, value)
+                return () if _same(found, value) else self._keep_anchors(self._replace(node, step, found, value))
             node = found
         raise CannotEdit("The whole file cannot be replaced by a value.")
 
@@ -102,16 +100,16 @@ class Patcher:
         if parent is None or not path or child(parent, path[-1]) is None:
             return ()
         if isinstance(parent, SequenceNode) and isinstance(path[-1], int):
-            return self._remove_item(parent, path[-1] % len(parent.value))
+            return self._keep_anchors(self._remove_item(parent, path[-1] % len(parent.value)))
         spans = [index for index, (key, _) in enumerate(parent.value) if key_text(key) == path[-1]]
         edits: list[TextEdit] = []
         for index in spans:
             edits += self._remove_entry(parent, index, keep_one=len(spans) < len(parent.value))
-        return tuple(edits)
+        return self._keep_anchors(tuple(edits))
 
     def remove_entry(self, mapping: Node, index: int) -> Edits:
         """Take one entry of a mapping away by its place, for keys that are given twice."""
-        return self._remove_entry(mapping, index, keep_one=len(mapping.value) > 1)
+        return self._keep_anchors(self._remove_entry(mapping, index, keep_one=len(mapping.value) > 1))
 
     def rename(self, key: Node, name: str) -> Edits:
         return (TextEdit(self.source.start(key), self.source.end(key), render_text(name)),)
@@ -136,10 +134,28 @@ class Patcher:
 
     def _column(self, node: Node) -> int:
         """The column, from 0, of a block collection: of its keys or its dashes."""
-        first = node.value[0][0] if isinstance(node, MappingNode) else node
-        start = self.source.start(first)
+        if isinstance(node, MappingNode):
+            self._refuse_complex(node.value[0][0])
+            start = self.source.start(node.value[0][0])
+        else:
+            start = self.source.content(node)
         line = self.source.lines.position(start)[0]
         return start - self.source.lines.starts[line - 1] - (self.source.shift if line == 1 else 0)
+
+    def _refuse_complex(self, key: Node) -> None:
+        if self.text[: self.source.start(key)].rstrip(" ").endswith("?"):
+            raise CannotEdit(f"{key_text(key)!r} is written as a complex key, which is not edited.")
+
+    def _keep_anchors(self, edits: Edits) -> Edits:
+        """Refuse patches that take an anchor away while aliases still lead to it."""
+        lost = {name for edit in edits for name in _ANCHOR_NAME.findall(self.text, edit.start, edit.end)}
+        kept = {name for edit in edits for name in _ANCHOR_NAME.findall(edit.text)}
+        for name in lost - kept:
+            alias = re.compile(rf"\*{re.escape(name)}(?![^\s,\[\]{{}}])")
+            places = [match.start() for match in alias.finditer(self.text)]
+            if any(not any(edit.start <= place < edit.end for edit in edits) for place in places):
+                raise CannotEdit(f"Other places refer to the anchor &{name}, which would be lost.")
+        return edits
 
     def _line_end(self, offset: int) -> int:
         """The end of the line that holds an offset, before its line end."""
@@ -218,7 +234,7 @@ class Patcher:
         is_block = not isinstance(old, ScalarNode) and not is_flow(old) and bool(old.value)
         if is_block and isinstance(old, MappingNode) == isinstance(value, Mapping) and self.source.start(old) == start:
             lines = block_lines(value, self._column(old))
-            return (TextEdit(start, end, self.newline.join(lines).lstrip(" ")),)
+            return (TextEdit(self.source.content(old), end, self.newline.join(lines).lstrip(" ")),)
         lines = block_lines(value, self._column(parent) + STEP)
         return (TextEdit(after, end, "".join(self.newline + line for line in lines)),)
 
@@ -250,6 +266,7 @@ class Patcher:
 
     def _remove_entry(self, mapping: Node, index: int, *, keep_one: bool) -> Edits:
         key, value = mapping.value[index]
+        self._refuse_complex(key)
         start = self.source.start(key)
         end = max(self.source.value_span(key, value)[1], self.source.end(key))
         colon = _COLON.match(self.text, self.source.end(key))
@@ -341,59 +358,3 @@ def plain_value(node: Node, depth: int = 0) -> Any:
 
 def _words(path: Path) -> str:
     return ".".join(map(str, path)) or "the file"
-
-
-def set_value(text: str, path: Path, value: Any) -> Edits:
-    """Patches that give a key (``("training", "hyper_parameters", "n_epochs")``) or list item a value."""
-    return Patcher(parse(text)).set(path, value)
-
-
-def remove_value(text: str, path: Path) -> Edits:
-    """Patches that take a key or list item away; none when it is not there."""
-    return Patcher(parse(text)).remove(path)
-
-
-def append_value(text: str, path: Path, value: Any) -> Edits:
-    """Patches that add an item to a list."""
-    return Patcher(parse(text)).append(path, value)
-
-
-def add_function(text: str, function: Mapping[str, Any]) -> Edits:
-    """Patches that add a function block. The keys of `function` are those of the file, in any order."""
-    order = ("type", "name", "entity_id", "timeout", "weight", "reward_metric_weight", "fcmodel", "runtime")
-    known = {key: function[key] for key in order if function.get(key) is not None}
-    return append_value(text, ("functions",), known | {k: v for k, v in function.items() if k not in order})
-
-
-def remove_function(text: str, index: int) -> Edits:
-    """Patches that take a function block away; with the last one the key `functions` goes too."""
-    source = parse(text)
-    functions = child(source.root, "functions")
-    alone = isinstance(functions, SequenceNode) and len(functions.value) == 1 and index == 0
-    return Patcher(source).remove(("functions",) if alone else ("functions", index))
-
-
-def edits_between(old: str, new: str) -> Edits:
-    """The patches, by whole lines, that turn one text into another."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    offsets = [0]
-    for line in before:
-        offsets.append(offsets[-1] + len(line))
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    return tuple(
-        TextEdit(offsets[i1], offsets[i2], "".join(after[j1:j2]))
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
-        if tag != "equal"
-    )
-
-
-def apply_all(text: str, changes: Sequence[tuple[Path, Any]]) -> str:
-    """The text after several values were set one after another; `REMOVED` takes a key away."""
-    for path, value in changes:
-        edits = remove_value(text, path) if value is REMOVED else set_value(text, path, value)
-        text = apply_edits(text, edits)
-    return text
-
-
-REMOVED = _MISSING
-"""Stands for "no value" in a list of changes."""

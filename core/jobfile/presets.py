@@ -7,7 +7,8 @@ from typing import Any
 from agentic_rl_tui.core.jobfile.blocks import fitting_batch
 from agentic_rl_tui.core.jobfile.catalog import is_moe
 from agentic_rl_tui.core.jobfile.document import JobDocument
-from agentic_rl_tui.core.jobfile.edit import CannotEdit, Edits, apply_all, edits_between
+from agentic_rl_tui.core.jobfile.edit import CannotEdit, Edits
+from agentic_rl_tui.core.jobfile.operations import apply_all, edits_between
 from agentic_rl_tui.core.jobfile.steps import steps_of
 from agentic_rl_tui.core.jobfile.tree import Path
 

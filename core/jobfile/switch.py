@@ -6,17 +6,9 @@ from typing import Any
 from agentic_rl_tui.core.jobfile.blocks import function_block
 from agentic_rl_tui.core.jobfile.catalog import listed, teachers_of
 from agentic_rl_tui.core.jobfile.diagnostics import apply_edits
-from agentic_rl_tui.core.jobfile.edit import (
-    CannotEdit,
-    Edits,
-    add_function,
-    edits_between,
-    plain_value,
-    remove_function,
-    remove_value,
-    set_value,
-)
+from agentic_rl_tui.core.jobfile.edit import CannotEdit, Edits, plain_value
 from agentic_rl_tui.core.jobfile.facts import WorkspaceFacts
+from agentic_rl_tui.core.jobfile.operations import add_function, edits_between, remove_function, remove_value, set_value
 from agentic_rl_tui.core.jobfile.scenario import SCENARIOS, Scenario
 from agentic_rl_tui.core.jobfile.steps import calls_per_step
 from agentic_rl_tui.core.jobfile.tree import MappingNode, Path, parse

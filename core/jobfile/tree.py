@@ -34,6 +34,7 @@ _TOP_KEY = re.compile(
 )
 _NOT_BREAK = re.compile(r"[^\r\n]")
 _ALIAS = re.compile(r"\*[^\s,\[\]{}]+")
+_PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:\s+(?:#[^\r\n]*\s+)*|$))+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LEADING_TAB = re.compile(r"^ *\t[\t ]*(?=[^\s#])", re.M)
 
@@ -95,6 +96,12 @@ class Source:
 
     def start(self, node: Node) -> int:
         return int(node.start_mark.index) + self.shift
+
+    def content(self, node: Node) -> int:
+        """The offset where a node's own text begins, behind its anchor and tag."""
+        start = self.start(node)
+        match = _PROPERTIES.match(self.text, start)
+        return match.end() if match and match.end() <= int(node.end_mark.index) + self.shift else start
 
     def end(self, node: Node) -> int:
         """The offset after the last character that belongs to a node: no comment or blank line behind it."""

@@ -127,7 +127,7 @@ class Walker(ValueReader):
             if name in first:
                 earlier = node.value[first[name]][0]
                 line = self.context.source.lines.position(self.context.source.start(earlier))[0]
-                edits = self.context.patcher.remove_entry(node, first[name]) if key_node.tag != GIVEN else None
+                edits = self.context.remove_entry(node, first[name]) if key_node.tag != GIVEN else None
                 fix = self.context.fix(f"Remove the first {name}", edits)
                 self._report("yaml-duplicate", key_node, f"{name} is given already in line {line}.", fix)
             first[name] = index

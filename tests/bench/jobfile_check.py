@@ -2,9 +2,10 @@
 
     python tests/bench/jobfile_check.py [--rounds 15]
 
-Times are medians in ms, rounds interleaved; ratios are what to compare between machines. Ours reads the values, checks
-every rule, and (second line) asks facts about files and classes; the others only read the values. The service's loader
-takes part where .cache/peers/dashscope-2.0.2/bin/python below the checkout, or AGENTIC_RL_TEST_DASHSCOPE, has it.
+Times are medians of processor time in ms, rounds interleaved; ratios are what to compare between machines. Ours reads
+the values, checks every rule, and (second line) asks facts about files and classes; the others only read the values.
+The service's loader takes part where .cache/peers/dashscope-2.0.2/bin/python below the checkout, or
+AGENTIC_RL_TEST_DASHSCOPE, has it.
 """
 
 import argparse
@@ -73,9 +74,9 @@ from dashscope.finetune.reinforcement.common.model import TuningModel
 for path, rounds in zip(sys.argv[1::2], map(int, sys.argv[2::2])):
     times = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         TuningModel.load_from_yaml(path)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     print(statistics.median(times) * 1e3)
 """
 
@@ -90,9 +91,9 @@ def medians(deeds: dict[str, Callable[[], object]], rounds: int) -> dict[str, fl
     times: dict[str, list[float]] = {name: [] for name in deeds}
     for _ in range(rounds):
         for name, deed in deeds.items():
-            start = time.perf_counter()
+            start = time.process_time()
             deed()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(time.process_time() - start)
     return {name: statistics.median(values) * 1e3 for name, values in times.items()}
 
 

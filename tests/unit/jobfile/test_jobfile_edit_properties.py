@@ -10,14 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic_rl_tui.core.jobfile.diagnostics import apply_edits
-from agentic_rl_tui.core.jobfile.edit import (
-    CannotEdit,
-    append_value,
-    edits_between,
-    plain_value,
-    remove_value,
-    set_value,
-)
+from agentic_rl_tui.core.jobfile.edit import CannotEdit, plain_value
+from agentic_rl_tui.core.jobfile.operations import append_value, edits_between, remove_value, set_value
 from agentic_rl_tui.core.jobfile.places import place_at
 from agentic_rl_tui.core.jobfile.tree import MappingNode, Node, ScalarNode, Source, is_flow, parse
 

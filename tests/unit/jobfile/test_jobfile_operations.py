@@ -511,3 +511,47 @@ def test_setting_keeps_quotes_and_removing_keeps_neighbours() -> None:
     text = "a: 'x'  # one\nb:\n  - 1\n  - 2  # two\n"
     assert apply_edits(text, set_value(text, ("a",), "y")) == "a: 'y'  # one\nb:\n  - 1\n  - 2  # two\n"
     assert apply_edits(text, remove_value(text, ("b", 0))) == "a: 'x'  # one\nb:\n  - 2  # two\n"
+
+
+class TestAnchors:
+    TEXT = "r: &m\n  cpu: 1\ns:\n  <<: *m\n  k: 1\nu: *m # same\nl: &l # list\n- 1\n- 2\nv: *l\n"
+
+    @pytest.mark.parametrize(
+        ("path", "value", "old", "new"),
+        [
+            (("r",), {"q": 1}, "r: &m\n  cpu: 1\n", "r: &m\n  q: 1\n"),
+            (("u",), 7, "u: *m # same", "u: 7 # same"),
+            (("s", "cpu"), 3, "  k: 1\n", "  k: 1\n  cpu: 3\n"),
+            (("l",), [7], "- 1\n- 2\n", "- 7\n"),
+            (("l", 2), 3, "- 2\n", "- 2\n- 3\n"),
+        ],
+    )
+    def test_setting(self, path: tuple[Any, ...], value: Any, old: str, new: str) -> None:
+        assert apply_edits(self.TEXT, set_value(self.TEXT, path, value)) == self.TEXT.replace(old, new)
+
+    def test_an_anchor_that_is_used_is_not_taken_away(self) -> None:
+        for change in (lambda: remove_value(self.TEXT, ("r",)), lambda: set_value(self.TEXT, ("r",), 1)):
+            with pytest.raises(CannotEdit, match="anchor &m"):
+                change()
+
+    def test_an_alias_can_go(self) -> None:
+        assert apply_edits(self.TEXT, remove_value(self.TEXT, ("u",))) == self.TEXT.replace("u: *m # same\n", "")
+
+    def test_complex_keys_are_left_alone(self) -> None:
+        text = "? a\n: 1\n? b\n: 2\n"
+        for change in (
+            lambda: set_value(text, ("a",), 3),
+            lambda: remove_value(text, ("b",)),
+            lambda: set_value(text, ("c",), 3),
+        ):
+            with pytest.raises(CannotEdit, match="complex key"):
+                change()
+
+
+def test_a_duplicate_whose_anchor_is_used_has_no_fix(checked: Checked) -> None:
+    problem = next(
+        item
+        for item in checked("name: &n x\nname: y\nteacher_model: *n\n").diagnostics
+        if item.rule == "yaml-duplicate"
+    )
+    assert problem.fix is None

@@ -75,7 +75,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.redraw", "ctrl+l", "redraw", "draw the whole screen again"),
     Action("app.leave", "ctrl+q", "leave", "leave; jobs go on", priority=True),
     Action("view.back", "escape", "back", "undo one layer: input, filter, marks, screen", footer=99, palette=False),
-    Action("view.quit", "q", "leave", "leave this screen, or the program at its root; jobs go on"),
+    Action("view.quit", "q", "leave", "leave this screen, or the program at its root; jobs go on", palette=False),
     Action("view.refresh", "ctrl+r", "refresh", "ask the platform again now"),
     Action("table.open", "enter", "open", "open the row under the cursor", footer=1, palette=False),
     Action("table.down", "down,j", "down", "one row down", "move(1)", palette=False),

@@ -1,5 +1,6 @@
 """The Textual app: wiring only. Screens hold the flows, `keymap` the keys, `backend` the way to the SDK."""
 
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from textual.worker import Worker, WorkerState
 
 from agentic_rl_tui.app import keymap
 from agentic_rl_tui.app.present.states import health_look
-from agentic_rl_tui.app.surfaces import Problem, ProblemLog, problem
+from agentic_rl_tui.app.surfaces import Problem, ProblemLog, problem, state_of
 from agentic_rl_tui.core.models.errors import ArlError, NoKey
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Health, PlaceTab
@@ -34,6 +35,7 @@ PLACES = (
     PlaceTab("jobs", "4", "Jobs"),
     PlaceTab("traces", "5", "Traces"),
 )
+CONNECT_AFTER_S = 0.02
 HEALTH_LOCAL_S = 5.0
 HEALTH_REMOTE_S = 60.0
 
@@ -118,6 +120,7 @@ class ArlApp(App[int]):
         self.submit_ready = submit_ready
         self.place_tabs = PLACES
         self._connect = connect
+        self._is_painted = False
         super().__init__()
         if self.options.is_still:
             self.animation_level = "none"
@@ -142,7 +145,13 @@ class ArlApp(App[int]):
 
     def on_mount(self) -> None:
         self._install_keys()
-        self.call_after_refresh(self.connect_backend)
+
+    def tell_painted(self) -> None:
+        """The first frame of a place is on the screen: now there is time to import the SDK."""
+        if not self._is_painted:
+            self._is_painted = True
+            gc.enable()
+            self.set_timer(CONNECT_AFTER_S, self.connect_backend)
 
     def _install_keys(self) -> None:
         mine = keymap.user_keys(self.settings.values)
@@ -194,8 +203,11 @@ class ArlApp(App[int]):
     async def check_health(self) -> None:
         """Ask how the service is; a terminal that nobody looks at asks nothing."""
         if self.backend is not None and self.app_focus:
-            health = await self.backend.health()
-            self.post_message(self.HealthKnown(health.state))
+            try:
+                state = (await self.backend.health()).state
+            except ArlError as error:
+                state = state_of(error)
+            self.post_message(self.HealthKnown(state))
 
     @on(HealthKnown)
     def _health_known(self, event: HealthKnown) -> None:
@@ -342,6 +354,8 @@ def run_tui(
     read_only: bool = False,
 ) -> int:
     """Run the app until it is left; the exit code of the process."""
+    # Nothing of the start is garbage; collecting would only delay the first frame.
+    gc.disable()
     app = ArlApp(
         settings,
         start_place=start_place,

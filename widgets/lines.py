@@ -48,6 +48,9 @@ class LineBuffer:
 
 
 BLOCK = 1 << 20
+Finder = Callable[[bytes, int], int]
+"""Where something is first found in data[:end]; -1 where it is not."""
+_SPECIAL = frozenset(r".^$*+?{}[]\|()")
 
 
 class FileLines:
@@ -63,6 +66,8 @@ class FileLines:
         self._breaks = [0]
         self._size = 0
         self._tail_open = False
+        # The first screen is there at once; the rest is counted by `index`.
+        self._count(1)
 
     def close(self) -> None:
         if self._file >= 0:
@@ -73,22 +78,33 @@ class FileLines:
         return self._breaks[-1] + self._tail_open
 
     def index(self, stop: Stop = lambda: False) -> None:
-        """Count the lines of what the file holds now, from where the last count ended."""
+        """Count the lines of what the file holds now, from where the last count ended; lines show as they are found."""
+        while self._count(16) and not stop():
+            pass
+
+    def _count(self, blocks: int) -> bool:
+        """Count so many blocks more; False when there is nothing more to count."""
         size = os.fstat(self._file).st_size
         if size < self._size:
-            self._breaks, self._size = [0], 0
-        # A block that was not full is counted anew.
+            self._breaks, self._size, self._tail_open = [0], 0, False
         full = self._size // BLOCK
+        # A block that was not full is counted anew.
         breaks = self._breaks[: full + 1]
+        offset = full * BLOCK
+        stop = min(size, offset + blocks * BLOCK)
+        if self._size >= size:
+            return False
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
-        for offset in range(full * BLOCK, size, BLOCK):
-            count = os.preadv(self._file, [view[: min(BLOCK, size - offset)]], offset)
+        count = 0
+        while offset < stop:
+            count = os.preadv(self._file, [view[: min(BLOCK, stop - offset)]], offset)
+            if not count:
+                break
             breaks.append(breaks[-1] + buffer.count(b"\n", 0, count))
-            if stop():
-                return
-        tail = os.pread(self._file, 1, size - 1) if size else b"\n"
-        self._breaks, self._size, self._tail_open = breaks, size, tail != b"\n"
+            offset += count
+        self._breaks, self._size, self._tail_open = breaks, offset, count > 0 and buffer[count - 1] != 0x0A
+        return offset < size
 
     def lines(self, start: int, stop: int) -> Sequence[str]:
         stop = min(stop, len(self))
@@ -139,19 +155,16 @@ class FileLines:
         raw = re.compile(pattern.pattern.encode(), pattern.flags & re.IGNORECASE | re.MULTILINE)
         if start < 0 or start >= len(self):
             return None
-        literal = pattern.pattern.encode() if re.escape(pattern.pattern) == pattern.pattern else None
-        if literal is not None and pattern.flags & re.IGNORECASE and literal.lower() != literal.upper():
-            literal = None
-        return self._before(raw, start, stop) if backwards else self._after(raw, literal, start, stop)
+        return self._before(raw, start, stop) if backwards else self._after(_finder(pattern, raw), start, stop)
 
-    def _after(self, raw: re.Pattern[bytes], literal: bytes | None, start: int, stop: Stop) -> int | None:
+    def _after(self, find: Finder, start: int, stop: Stop) -> int | None:
         offset = self._offset(start)
         while offset < self._size and not stop():
             data = os.pread(self._file, 4 * BLOCK, offset)
             end = len(data) if offset + len(data) >= self._size else data.rfind(b"\n") + 1
             # A line longer than the block is searched in pieces: better than not at all.
             end = end or len(data)
-            found = data.find(literal, 0, end) if literal is not None else _first(raw, data, end)
+            found = find(data, end)
             if found >= 0:
                 return self._line_at(offset + found)
             offset += end
@@ -168,6 +181,19 @@ class FileLines:
                 return self._line_at(begin + last)
             end = begin + first if first else begin
         return None
+
+
+def _finder(pattern: re.Pattern[str], raw: re.Pattern[bytes]) -> Finder:
+    """The quickest way to find a pattern in bytes: plain words need no regular expression."""
+    if _SPECIAL.intersection(pattern.pattern) or "\n" in pattern.pattern:
+        return lambda data, end: _first(raw, data, end)
+    needle = pattern.pattern.encode()
+    if not pattern.flags & re.IGNORECASE:
+        return lambda data, end: data.find(needle, 0, end)
+    if not needle.isascii():
+        return lambda data, end: _first(raw, data, end)
+    small = needle.lower()
+    return lambda data, end: data.lower().find(small, 0, end)
 
 
 def _first(pattern: re.Pattern[bytes], data: bytes, end: int) -> int:

@@ -84,6 +84,7 @@ class PlaceScreen(Reporting[None]):
         for name in ("workspace", "profile", "health"):
             self.watch(self.app, f"{name}_shown", partial(setattr, header, name))
         self.bindings_updated_signal.subscribe(self, lambda _screen: self.refresh_hints())
+        self.call_after_refresh(self.arl.tell_painted)
 
     # The footer
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _CLASS_NAME = re.compile(r"[^\W\d]\w*")
 _MAX_LOG_PAGE = 1000
+_MAX_PART_BYTES = 255
 
 
 async def upload_url(request: Request, platform: "Platform") -> dict[str, Any]:
@@ -79,7 +80,8 @@ async def register(request: Request, platform: "Platform") -> dict[str, Any]:
 def _source_path(name: str) -> str:
     """The normal form of a source file's path inside a package. Raises Rejected for one that leaves it."""
     pure = PurePosixPath(name)
-    if pure.is_absolute() or ".." in pure.parts or "\0" in name or "\\" in name or pure.suffix != ".py":
+    is_odd = any(part == ".." or len(part.encode("utf-8", "replace")) > _MAX_PART_BYTES for part in pure.parts)
+    if is_odd or pure.is_absolute() or "\0" in name or "\\" in name or pure.suffix != ".py":
         raise wire.invalid(f"name {name!r} must be the path of a .py file inside the package")
     return str(pure)
 

@@ -151,6 +151,7 @@ async def test_registering_again_answers_the_same_entity(bench: Any) -> None:
         {"name": "/etc/fns.py"},
         {"name": "functions/fns.txt"},
         {"name": "functions/absent.py"},
+        {"name": f"functions/{'x' * 300}.py"},
         {"func": ""},
         {"func": "Fn; import os"},
         {"func": "a.B"},

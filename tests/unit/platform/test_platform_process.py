@@ -242,6 +242,24 @@ async def test_a_kill_in_the_middle_of_a_job(root: Path, make_package: Callable[
     assert processes_below(root) == []
 
 
+async def test_a_stop_in_the_middle_of_a_job(root: Path, make_package: Callable[..., bytes]) -> None:
+    async with running(root) as first:
+        job_id = await submit(first.client, make_package({"fns.py": FUNCTIONS}), 500)
+
+        async def runs() -> bool:
+            return bool((await first.client.get(f"/local/v1/jobs/{job_id}/steps")).json()["steps"])
+
+        await until(runs)
+        assert await first.end() == (0, "", "")
+        assert processes_below(root) == []
+        assert not (root / "run").exists() or list((root / "run").iterdir()) == []
+    async with running(root) as second:
+        job = (await second.client.get(f"{FT}/{job_id}")).json()["output"]
+        assert (job["status"], job["message"]) == ("FAILED", "platform stopped")
+        lines = (await second.client.get(f"{FT}/{job_id}/logs?line=1000")).json()["output"]["logs"]
+        assert lines[-1] == "##FT_COMPLETE##"
+
+
 async def test_tcp_needs_the_token_which_is_never_logged(root: Path) -> None:
     async with running(root, "--port", "0", "--token", "tok-hush-hush") as process:
         url = json.loads(process.paths.pid_file.read_text())["url"]

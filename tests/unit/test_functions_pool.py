@@ -224,24 +224,29 @@ async def test_an_input_that_does_not_fit_is_refused_with_every_problem(opened: 
         assert (await pool.call({"x": object()})).status is CallStatus.INVALID_INPUT
 
 
+@pytest.mark.parametrize("setup_is_async", [True, False])
 @pytest.mark.parametrize("is_async", [True, False])
-async def test_setup_runs_once_before_the_first_call(opened: Opener, is_async: bool) -> None:
-    prefix = "async " if is_async else ""
+async def test_setup_runs_once_and_sync_parts_stay_off_the_loop(
+    opened: Opener, setup_is_async: bool, is_async: bool
+) -> None:
     async with opened(f"""
+        def on_loop():
+            try:
+                return bool(asyncio.get_running_loop())
+            except RuntimeError:
+                return False
         class P(AbstractRewardProcessor):
             count = 0
-            {prefix}def setup(self):
+            {"async " if setup_is_async else ""}def setup(self):
                 P.count += 1
-                on_loop = threading.current_thread() is threading.main_thread()
-                print(f"setup on loop: {{on_loop}}")
-                self.loop = asyncio.get_running_loop() if on_loop else None
-            {prefix}def process(self, input_data):
-                return scored(P.count, on_loop=threading.current_thread() is threading.main_thread())
+                self.setup_on_loop = on_loop()
+            {"async " if is_async else ""}def process(self, input_data):
+                return scored(P.count, setup_on_loop=self.setup_on_loop, on_loop=on_loop())
         """) as pool:
         results = [await pool.call(REWARD) for _ in range(3)]
     assert [score(result) for result in results] == [1.0, 1.0, 1.0]
     assert results[0].output is not None
-    assert results[0].output["reward"]["reward_metrics"]["on_loop"] == float(is_async)
+    assert results[0].output["reward"]["reward_metrics"] == {"setup_on_loop": setup_is_async, "on_loop": is_async}
 
 
 @pytest.mark.parametrize(
@@ -358,6 +363,20 @@ async def test_the_environment_holds_the_functions_variables_and_no_key(
     ) as pool:
         result = await pool.call(REWARD)
     assert result.printed == "yes None None\nTrue True\n"
+
+
+async def test_a_plain_process_may_use_the_loop_of_its_async_setup(opened: Opener) -> None:
+    async with opened("""
+        class P(AbstractRewardProcessor):
+            async def setup(self):
+                self.loop = asyncio.get_running_loop()
+            async def later(self):
+                await asyncio.sleep(0)
+                return 0.5
+            def process(self, input_data):
+                return scored(asyncio.run_coroutine_threadsafe(self.later(), self.loop).result(20))
+        """) as pool:
+        assert score(await pool.call(REWARD)) == 0.5
 
 
 async def test_slots_of_one_pool_share_one_import_where_that_is_safe(opened: Opener, lines: list[OutputLine]) -> None:

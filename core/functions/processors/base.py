@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.core.functions.processors.meta import RewardProcessorMeta, collect, own_meta
 from agentic_rl_tui.core.functions.processors.models import (
@@ -15,6 +14,9 @@ from agentic_rl_tui.core.functions.processors.models import (
     RolloutInput,
     RolloutOutput,
 )
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 
 class AbstractProcessor(ABC):
@@ -45,14 +47,28 @@ class AbstractRewardProcessor(AbstractProcessor):
     """
 
     reward_meta: RewardProcessorMeta
-    executor: Executor | None
     functions_collected = False
 
     def __init__(self, executor: Executor | None = None) -> None:
+        self._executor = executor
         self._executor_owned = executor is None
-        self.executor = ThreadPoolExecutor(thread_name_prefix="sub-reward") if executor is None else executor
+        self._is_shut_down = False
         self.reward_meta = collect(self)
         self.functions_collected = True
+
+    @property
+    def executor(self) -> Executor | None:
+        """Where sync sub-rewards run: what was given, or threads of its own from the first use to `shutdown`."""
+        if self._executor is None and self._executor_owned and not self._is_shut_down:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._executor = ThreadPoolExecutor(thread_name_prefix="sub-reward")
+        return self._executor
+
+    @executor.setter
+    def executor(self, executor: Executor | None) -> None:
+        self._executor = executor
+        self._executor_owned = False
 
     @abstractmethod
     def process(self, input_data: RewardInput) -> RewardOutput: ...  # type: ignore[override] # sync by contract
@@ -86,12 +102,15 @@ class AbstractRewardProcessor(AbstractProcessor):
 
     def shutdown(self) -> None:
         """Wait for and drop the executor that this processor made. May be called again."""
-        executor = self.__dict__.get("executor")
-        if self.__dict__.get("_executor_owned") and executor is not None:
-            executor.shutdown(wait=True)
-            self.executor = None
+        self._drop_executor(wait=True)
 
     def __del__(self) -> None:
-        executor = self.__dict__.get("executor")
-        if self.__dict__.get("_executor_owned") and executor is not None:
-            executor.shutdown(wait=False)
+        self._drop_executor(wait=False)
+
+    def _drop_executor(self, *, wait: bool) -> None:
+        executor = self.__dict__.get("_executor")
+        if self.__dict__.get("_executor_owned"):
+            self._executor = None
+            self._is_shut_down = True
+            if executor is not None:
+                executor.shutdown(wait=wait)

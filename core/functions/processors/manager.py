@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
-from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.core.functions.processors.base import AbstractProcessor
 from agentic_rl_tui.core.functions.processors.enums import FunctionType
 from agentic_rl_tui.core.functions.processors.loading import import_class, instantiate, split
 from agentic_rl_tui.core.functions.processors.parsers import PARSERS, BaseRequestParser
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 
 class FuncManager:
@@ -74,6 +75,8 @@ class FuncManager:
     async def _run(self, method: Any, *args: Any) -> Any:
         if inspect.iscoroutinefunction(method):
             return await method(*args)
+        import asyncio
+
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, lambda: context.run(method, *args))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import faulthandler
 import importlib
 import inspect
@@ -12,26 +11,22 @@ import signal
 import socket
 import sys
 import threading
-import time
+from time import perf_counter
 from typing import Any, NoReturn
 
 from agentic_rl_tui.core.functions.frames import frame
 from agentic_rl_tui.core.functions.processors.loading import import_class, instantiate
 from agentic_rl_tui.core.functions.worker import faults
+from agentic_rl_tui.core.functions.worker.ends import StartedCount, leave
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
 from agentic_rl_tui.core.functions.worker.output import attach_logger, attach_streams
-from agentic_rl_tui.core.functions.worker.runners import (
-    AsyncRunner,
-    OneProcessSelector,
-    StartedCount,
-    SyncRunner,
-    leave,
-)
 from agentic_rl_tui.core.functions.worker.runtime import Runtime
 from agentic_rl_tui.core.functions.worker.serving import Serving
 from agentic_rl_tui.core.functions.worker.subs import SubWatch
+from agentic_rl_tui.core.functions.worker.ticker import Ticker
 
 _STACK_OFFSET = 64
+_TICK_S = 0.002
 
 
 class _Failed(Exception):
@@ -61,6 +56,24 @@ class _Place:
         os.chdir(self.package_dir)
         sys.path[:] = [self.package_dir, *(entry for entry in sys.path if entry and entry != self.package_dir)]
         sys.argv[:] = [config["module"]]
+        self.ticker = Ticker(_TICK_S)
+        self._load_s = 0.0
+        self._loaded_at = 0.0
+
+    def watch(self, load_s: float) -> None:
+        """From here on logged lines leave by themselves, a moment after they were written."""
+        self._load_s, self._loaded_at = load_s, perf_counter()
+        self.ticker.jobs.append(self.outlet.flush)
+        self.ticker.start()
+        self.outlet.flush_by(self.ticker.kick)
+
+    def ready(self, *, is_async: bool) -> None:
+        setup_s = perf_counter() - self._loaded_at
+        self.outlet.send(frame("ready", is_async=is_async, load_s=self._load_s, setup_s=setup_s, pid=os.getpid()))
+
+    def fail(self, stage: str, error: dict[str, str]) -> NoReturn:
+        self.outlet.send(frame("failed", stage=stage, error=error))
+        leave(1)
 
 
 def become_worker(runtime: Runtime, config: dict[str, Any], fds: list[int], loaded: type[Any] | None) -> NoReturn:
@@ -69,23 +82,23 @@ def become_worker(runtime: Runtime, config: dict[str, Any], fds: list[int], load
     _limit_memory(config)
     if loaded is not None:
         _refresh_randomness()
-    _close_in_forks(place.sock)
-    loop = asyncio.SelectorEventLoop(OneProcessSelector())
-    asyncio.set_event_loop(loop)
+    _detach_forks(place)
+    begun = perf_counter()
     try:
-        begun = time.perf_counter()
         cls = loaded or _load(runtime, config)
         processor = _construct(runtime, cls, place.package_dir)
     except _Failed as failure:
-        place.outlet.send(frame("failed", stage=failure.stage, error=failure.error))
-        leave(1)
-    loop.create_task(_begin(runtime, config, place, processor, time.perf_counter() - begun))
-    code = 0
-    try:
-        loop.run_forever()
-    except SystemExit as error:
-        code = error.code if isinstance(error.code, int) else 1
-    leave(code)
+        place.fail(failure.stage, failure.error)
+    place.watch(perf_counter() - begun)
+    kinds = [inspect.iscoroutinefunction(method) for method in (processor.setup, processor.process)]
+    if any(kinds):
+        from agentic_rl_tui.core.functions.worker.loop import run_on_loop
+
+        run_on_loop(_serve_async(runtime, config, place, processor, *kinds))
+    _set_up(place, processor)
+    _serve_sync(runtime, config, place, processor)
+    while True:
+        threading.Event().wait()
 
 
 def become_template(runtime: Runtime, config: dict[str, Any], fds: list[int]) -> tuple[socket.socket, type[Any]] | None:
@@ -135,35 +148,48 @@ def _construct(runtime: Runtime, cls: type[Any], package_dir: str) -> Any:
         raise _Failed("construct", _told(error, package_dir, "while the class was constructed")) from error
 
 
-async def _begin(runtime: Runtime, config: dict[str, Any], place: _Place, processor: Any, load_s: float) -> None:
-    loop = asyncio.get_running_loop()
-    place.outlet.flush_by(lambda: _flush_later(loop, place.outlet))
-    begun = time.perf_counter()
-    try:
-        if inspect.iscoroutinefunction(processor.setup):
+async def _serve_async(
+    runtime: Runtime, config: dict[str, Any], place: _Place, processor: Any, setup_is_async: bool, is_async: bool
+) -> None:
+    """Set up and serve with a running loop, which also a plain ``process`` may use when ``setup`` is async."""
+    import asyncio
+
+    if setup_is_async:
+        try:
             await processor.setup()
-        else:
-            await asyncio.to_thread(processor.setup)
-    except BaseException as error:
-        place.outlet.send(frame("failed", stage="setup", error=_told(error, place.package_dir, "in setup")))
-        leave(1)
-    watch = SubWatch(processor, own=runtime.source == "own")
-    serving = Serving(runtime, config["kind"], processor, place.package_dir, watch)
-    is_async = inspect.iscoroutinefunction(processor.process)
-    place.outlet.send(
-        frame("ready", is_async=is_async, load_s=load_s, setup_s=time.perf_counter() - begun, pid=os.getpid())
-    )
-    started = StartedCount(place.memory)
-    runner: AsyncRunner | SyncRunner
-    if is_async:
-        runner = AsyncRunner(serving, place.sock, place.outlet, started)
+        except BaseException as error:
+            place.fail("setup", _told(error, place.package_dir, "in setup"))
     else:
-        runner = SyncRunner(serving, place.sock, place.outlet, started, config["concurrency"])
-    runner.start(loop)
+        await asyncio.to_thread(_set_up, place, processor)
+    if not is_async:
+        _serve_sync(runtime, config, place, processor)
+        return
+    from agentic_rl_tui.core.functions.worker.async_runner import AsyncRunner
+
+    serving = _serving(runtime, config, place, processor)
+    AsyncRunner(serving, place.sock, place.outlet, StartedCount(place.memory)).start(asyncio.get_running_loop())
+    place.ready(is_async=True)
 
 
-def _flush_later(loop: asyncio.AbstractEventLoop, outlet: Outlet) -> None:
-    loop.call_soon_threadsafe(loop.call_later, 0.02, outlet.flush_as_promised)
+def _set_up(place: _Place, processor: Any) -> None:
+    try:
+        processor.setup()
+    except BaseException as error:
+        place.fail("setup", _told(error, place.package_dir, "in setup"))
+
+
+def _serve_sync(runtime: Runtime, config: dict[str, Any], place: _Place, processor: Any) -> None:
+    from agentic_rl_tui.core.functions.worker.sync_runner import SyncRunner
+
+    serving = _serving(runtime, config, place, processor)
+    started = StartedCount(place.memory)
+    SyncRunner(serving, place.sock, place.outlet, started, place.ticker, config["concurrency"]).start()
+    place.ready(is_async=False)
+
+
+def _serving(runtime: Runtime, config: dict[str, Any], place: _Place, processor: Any) -> Serving:
+    watch = SubWatch(processor, own=runtime.source == "own")
+    return Serving(runtime, config["kind"], processor, place.package_dir, watch)
 
 
 def _told(error: BaseException, package_dir: str, when: str) -> dict[str, str]:
@@ -199,12 +225,13 @@ def _refresh_randomness() -> None:
         importlib.import_module("numpy.random").seed()
 
 
-def _close_in_forks(sock: socket.socket) -> None:
+def _detach_forks(place: _Place) -> None:
     """A child that user code forks must not hold, read or write the frame socket."""
-    fd, pid = sock.fileno(), os.getpid()
+    fd, pid = place.sock.fileno(), os.getpid()
 
-    def close() -> None:
+    def detach() -> None:
         if os.getpid() != pid:
             os.close(fd)
+            place.outlet.forget()
 
-    os.register_at_fork(after_in_child=close)
+    os.register_at_fork(after_in_child=detach)

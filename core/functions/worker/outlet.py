@@ -18,12 +18,16 @@ class Outlet:
         self._lock = threading.Lock()
         self._held: list[bytes] = []
         self._flush_soon: Callable[[], None] | None = None
-        self._will_flush = False
         self._pid = os.getpid()
 
     def flush_by(self, soon: Callable[[], None]) -> None:
-        """soon: called from any thread when something is held; it must see to `flush_as_promised` a moment later."""
+        """soon: called from any thread when something is held; it must see to a `flush` a moment later."""
         self._flush_soon = soon
+
+    def forget(self) -> None:
+        """In a forked child: its parent's frames are none of its business, and its lock may never be released."""
+        self._lock = threading.Lock()
+        self._held = []
 
     def send(self, data: bytes) -> None:
         """Write now, after what is held back. Ends the process when the pool is gone."""
@@ -34,27 +38,22 @@ class Outlet:
                 self._held.clear()
             self._write(data)
 
-    def hold(self, data: bytes, *, flushed_by_caller: bool = False) -> None:
+    def hold(self, data: bytes) -> None:
         """Keep for the next `send` or `flush`: for frames that may come in thousands."""
-        first = False
         with self._lock:
             self._held.append(data)
             if len(self._held) >= _MAX_HELD:
                 self._drain()
-            elif not flushed_by_caller and not self._will_flush and self._flush_soon is not None:
-                first = self._will_flush = True
-        if first and self._flush_soon is not None:
+        if self._flush_soon is not None:
             self._flush_soon()
 
-    def flush(self) -> None:
-        if self._held:
-            with self._lock:
-                self._drain()
-
-    def flush_as_promised(self) -> None:
-        """What the hook of `flush_by` has to have called."""
-        self._will_flush = False
-        self.flush()
+    def flush(self) -> bool:
+        """Whether there was anything to write."""
+        if not self._held:
+            return False
+        with self._lock:
+            self._drain()
+        return True
 
     def _drain(self) -> None:
         data = b"".join(self._held)

@@ -52,16 +52,17 @@ def _has_api() -> bool:
 
 
 def _runtime(source: str) -> Runtime:
-    api: Any = importlib.import_module(API if source == "real" else "agentic_rl_tui.core.functions.processors")
-    base: Any = api
-    if source == "real":
-        base = importlib.import_module(f"{API}.component.processor")
+    ours = "agentic_rl_tui.core.functions.processors"
+    real = source == "real"
+    base: Any = importlib.import_module(f"{API}.component.processor" if real else f"{ours}.base")
+    data: Any = importlib.import_module(f"{API}.component.data" if real else f"{ours}.models")
+    log: Any = importlib.import_module(f"{API}.common.log" if real else f"{ours}.log")
     names = {kind: "".join(part.title() for part in kind.split("_")) for kind in KINDS}
     return Runtime(
         source=source,
         processor=base.AbstractProcessor,
         bases={kind: getattr(base, f"Abstract{name}Processor") for kind, name in names.items()},
-        inputs={kind: getattr(api, f"{name}Input") for kind, name in names.items()},
-        outputs={kind: getattr(api, f"{name}Output") for kind, name in names.items()},
-        logger=api.logger,
+        inputs={kind: getattr(data, f"{name}Input") for kind, name in names.items()},
+        outputs={kind: getattr(data, f"{name}Output") for kind, name in names.items()},
+        logger=log.logger,
     )

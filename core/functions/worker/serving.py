@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 from pydantic import ValidationError
@@ -70,13 +69,13 @@ class Serving:
     def _begin(self, call: Call) -> Any:
         printed.set(call.printed)
         outcomes_of.set([])
-        call.begun = time.perf_counter()
+        call.begun = perf_counter()
         input_data = self._parse(call.payload)
         self._watch.begin(input_data, outcomes_of.get())
         return input_data
 
     def _answered(self, call: Call, input_data: Any, value: Any) -> bytes:
-        latency_s = time.perf_counter() - call.begun
+        latency_s = perf_counter() - call.begun
         try:
             answer, failed = encode_answer(value, input_data, self._kind, self._runtime)
         except InvalidAnswer as error:
@@ -104,7 +103,7 @@ class Serving:
         return self._frame(call, "invalid_input", error=told)
 
     def _failed(self, call: Call, input_data: Any, error: BaseException) -> bytes:
-        if call.canceled and isinstance(error, asyncio.CancelledError):
+        if call.canceled and type(error).__name__ == "CancelledError":
             status = "canceled"
         elif isinstance(error, SystemExit):
             status = "died"
@@ -127,7 +126,7 @@ class Serving:
     ) -> bytes:
         self._watch.end(input_data)
         flush_streams()
-        latency_s = time.perf_counter() - call.begun if latency_s is None else latency_s
+        latency_s = perf_counter() - call.begun if latency_s is None else latency_s
         parts = [b'{"op":"result","id":%d,"status":"%s","latency_s":%r' % (call.call_id, status.encode(), latency_s)]
         if answer is not None:
             parts += [b',"output":', answer]

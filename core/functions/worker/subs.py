@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
-import time
 from collections.abc import Callable
 from contextvars import ContextVar
+from time import perf_counter
 from typing import Any
 
 from agentic_rl_tui.core.functions.processors.record import SubOutcome, outcomes
@@ -44,12 +44,12 @@ class SubWatch:
         def note(input_data: Any, result: Any, error: BaseException | None, started: float) -> None:
             found = self._calls.get(id(input_data))
             if found is not None:
-                found.append(SubOutcome(name, weight, result, error, time.perf_counter() - started))
+                found.append(SubOutcome(name, weight, result, error, perf_counter() - started))
 
         if inspect.iscoroutinefunction(func):
 
             async def watched_async(input_data: Any) -> Any:
-                started = time.perf_counter()
+                started = perf_counter()
                 try:
                     result = await func(input_data)
                 except BaseException as error:
@@ -61,7 +61,7 @@ class SubWatch:
             return watched_async
 
         def watched(input_data: Any) -> Any:
-            started = time.perf_counter()
+            started = perf_counter()
             try:
                 result = func(input_data)
             except BaseException as error:

@@ -70,13 +70,20 @@ class Patcher:
         raise CannotEdit("The whole file cannot be replaced by a value.")
 
     def fill(self, path: Path, values: Mapping[str, Any]) -> Edits:
-        """Add keys that a section lacks, each behind the one that the schema puts before it."""
+        """Add keys that a section lacks or leaves empty, each behind the one that the schema puts before it."""
         node: Node | None = self._root()
         for step in path:
             node = child(node, step)
         if not isinstance(node, MappingNode) or not node.value:
             return self.set(path, dict(values))
-        return tuple(edit for key, value in values.items() for edit in self._insert(node, path, key, value))
+        edits: list[TextEdit] = []
+        for key, value in values.items():
+            old = child(node, key)
+            if old is None:
+                edits += self._insert(node, path, key, value)
+            elif is_null(old):
+                edits += self._replace(node, key, old, value)
+        return tuple(edits)
 
     def append(self, path: Path, value: Any) -> Edits:
         """Add an item to the end of a list, which is made where it is missing."""

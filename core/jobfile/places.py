@@ -30,10 +30,15 @@ class Line:
         return (not rest.strip() or rest.startswith("#")) and not self.dashes
 
     @property
-    def reach(self) -> int:
-        """The least column of what can belong to the line: a dash with nothing behind it takes all that is deeper."""
+    def is_bare(self) -> bool:
+        """A dash with nothing behind it: its item stands in the lines below."""
         rest = self.text[self.column :].strip()
-        return self.dashes[-1] + 1 if self.dashes and (not rest or rest.startswith("#")) else self.column
+        return bool(self.dashes) and (not rest or rest.startswith("#"))
+
+    @property
+    def reach(self) -> int:
+        """The least column of what can belong to the line: a bare dash takes all that is deeper."""
+        return self.dashes[-1] + 1 if self.is_bare else self.column
 
     @property
     def holds_more(self) -> bool:
@@ -113,17 +118,22 @@ class Place:
         return tuple(reversed(steps))
 
     def _climb(self, line: Line, depth: int, in_item: bool, steps: list[str | int]) -> tuple[int, bool]:
-        """Follow one line upwards: a key that holds what is below it, or the dash that began its item."""
-        is_above = line.column < depth or (in_item and line.column == depth and not line.dashes)
-        if line.holds_more and is_above:
+        """Follow one line upwards: a key that holds what is below it, or the dash that began its item.
+
+        in_item: what is looked for is the owner of a list whose dashes stand at `depth`.
+        """
+        outer = [dash for dash in line.dashes if dash < depth]
+        is_owner = in_item and line.column == depth and len(outer) == len(line.dashes)
+        if line.holds_more and (line.column < depth or is_owner):
             steps.append(str(line.key))
             depth, in_item = line.column, False
         elif line.column < depth:
             depth, in_item = line.column, False
-        if line.dashes and not in_item and line.reach <= depth:
-            for column in reversed(line.dashes):
-                steps.append(self._index(line.number, column))
-                depth, in_item = column, True
+        begins = line.reach <= depth if not in_item else depth in line.dashes or line.is_bare
+        if begins:
+            for dash in reversed([dash for dash in line.dashes if dash < depth or not in_item]):
+                steps.append(self._index(line.number, dash))
+                depth, in_item = dash, True
         return depth, in_item
 
     def _index(self, row: int, dash: int) -> int:
@@ -135,9 +145,9 @@ class Place:
             line = self._line(above)
             if line.is_blank:
                 continue
-            if dash in line.dashes and line.dashes[0] == dash:
-                count += 1
-            elif (line.dashes[0] if line.dashes else line.column) <= dash:
+            count += dash in line.dashes
+            first = line.dashes[0] if line.dashes else line.column
+            if first < dash or (first == dash and not line.dashes):
                 break
         return count
 

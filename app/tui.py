@@ -74,7 +74,6 @@ class ArlApp(App[int]):
 
     TITLE = "agentic-rl-tui"
     ENABLE_COMMAND_PALETTE = False
-    CSS_PATH: ClassVar[list[Any]] = [themes.STYLES / "app.tcss"]
     BINDINGS = keymap.bindings("app")
     MODES: ClassVar[dict[str, Any]] = {
         "workspace": _place("workspace", "WorkspaceScreen"),
@@ -121,11 +120,13 @@ class ArlApp(App[int]):
         self.place_tabs = PLACES
         self._connect = connect
         self._is_painted = False
-        super().__init__()
+        start = place_name(start_place) or "jobs"
+        # The first place's sheet is read along with the common one: a sheet that comes later is a second parse.
+        super().__init__(css_path=[themes.STYLES / "app.tcss", themes.STYLES / f"{start}.tcss"])
         if self.options.is_still:
             self.animation_level = "none"
         self._last_place: str | None = None
-        self._current_mode = place_name(start_place) or "jobs"
+        self._current_mode = start
         self._screen_stacks = {self._current_mode: []}
         for theme in themes.themes():
             self.register_theme(theme)

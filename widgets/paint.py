@@ -2,18 +2,26 @@
 
 from collections.abc import Iterable
 
+from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style as RichStyle
-from textual.css.errors import UnresolvedVariableError
+from textual.color import Color
 from textual.strip import Strip
-from textual.style import Style
 from textual.widget import Widget
 
 from agentic_rl_tui.widgets.cells import Line
 
+_FLAGS = frozenset({"bold", "dim", "italic", "underline", "reverse", "strike"})
+_LEAST_CONTRAST = 3.0
+_MOST_KNOWN = 2000
+
 
 class Painted(Widget):
-    """A widget that paints spans. Styles are resolved once a theme and forgotten when the look changes."""
+    """A widget that paints spans. Styles are resolved once a theme and forgotten when the look changes.
+
+    Style words: a theme variable (``$failed``) or a colour (``#ff8700``), flags (``bold``), and ``on`` before a
+    background. The small set keeps resolving cheap; a variable that nobody defined has no effect.
+    """
 
     _styles_known: dict[str, RichStyle] | None = None
 
@@ -22,17 +30,47 @@ class Painted(Widget):
         self._styles_known = None
 
     def paint_style(self, words: str) -> RichStyle:
-        """The Rich style of Textual style words; a variable nobody defined has no effect."""
-        if self._styles_known is None:
+        if self._styles_known is None or len(self._styles_known) > _MOST_KNOWN:
             self._styles_known = {}
         known = self._styles_known.get(words)
         if known is None:
-            try:
-                known = Style.parse(words).rich_style if words else RichStyle.null()
-            except UnresolvedVariableError:
-                known = RichStyle.null()
-            self._styles_known[words] = known
+            known = self._styles_known[words] = self._resolve(words)
         return known
+
+    def _resolve(self, words: str) -> RichStyle:
+        flags: dict[str, bool] = {}
+        ink: RichColor | None = None
+        ground: RichColor | None = None
+        is_ground = False
+        for word in words.split():
+            if word == "on":
+                is_ground = True
+            elif word in _FLAGS:
+                flags[word] = True
+            elif is_ground:
+                ground = self._color(word)
+                is_ground = False
+            else:
+                ink = self._color(word)
+        return RichStyle(color=ink, bgcolor=ground, **flags)  # type: ignore[arg-type]
+
+    def _color(self, word: str) -> RichColor | None:
+        if word.startswith("$"):
+            value = self.app.theme_variables.get(word[1:])
+            return None if value is None else Color.parse(value).rich_color
+        return self._readable(Color.parse(word)).rich_color
+
+    def _readable(self, color: Color) -> Color:
+        """A colour from outside, moved towards the theme's ink until it can be told from the background."""
+        ground = self.background_colors[1]
+        ink = self.styles.color
+        if ground.ansi is not None or ink.ansi is not None:
+            return color
+        for share in (0.0, 0.3, 0.5, 0.7):
+            moved = color.blend(ink, share)
+            if _contrast(moved, ground) >= _LEAST_CONTRAST:
+                return moved
+        return ink
 
     def segments(self, line: Line, base: RichStyle) -> list[Segment]:
         return [Segment(text, base + self.paint_style(style) if style else base) for text, style in line if text]
@@ -41,3 +79,15 @@ class Painted(Widget):
         """A line in exactly `width` cells."""
         style = self.rich_style if base is None else base
         return Strip(self.segments(list(line), style)).adjust_cell_length(width, style)
+
+
+def _contrast(one: Color, other: Color) -> float:
+    """The contrast ratio of two colours, 1 to 21."""
+    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    parts = [part / 255 for part in color.rgb]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

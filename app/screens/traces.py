@@ -3,12 +3,14 @@
 from textual.app import ComposeResult
 
 from agentic_rl_tui.app.screens.base import PlaceScreen
+from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.panels import Empty
 
 
 class TracesScreen(PlaceScreen):
     place = "traces"
+    CSS_PATH = themes.STYLES / "traces.tcss"
 
     def body(self) -> ComposeResult:
         heading = Heading(classes="place-heading")

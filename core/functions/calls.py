@@ -43,7 +43,10 @@ class SubResult:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """output is the answer as the official function server would send it, None unless status is OK or FAILED."""
+    """output is the answer as the official function server would send it, None unless status is OK or FAILED.
+
+    trace: the records of its spans, in the order in which they came; see ``core.tracing.collect``.
+    """
 
     status: CallStatus
     output: dict[str, Any] | None = None
@@ -51,6 +54,7 @@ class CallResult:
     latency_s: float = 0.0
     sub_results: tuple[SubResult, ...] = ()
     printed: str = ""
+    trace: tuple[dict[str, Any], ...] = ()
 
     @property
     def is_ok(self) -> bool:

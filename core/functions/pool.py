@@ -128,6 +128,8 @@ class FunctionPool:
         finally:
             if timer is not None:
                 timer.cancel()
+        if call.trace:
+            result = replace(result, trace=tuple(call.trace))
         if result.status is CallStatus.DIED and worker.is_usable:
             self._retire(worker, "its code asked to exit")
         if limit is not None and call.timed_out and result.status is not CallStatus.DIED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -30,6 +30,7 @@ class Pending:
     sent_at: float
     acknowledged: bool = False
     timed_out: bool = False
+    trace: list[dict[str, Any]] = field(default_factory=list)
 
 
 class NotStarted(Exception):
@@ -167,11 +168,21 @@ class Worker:
             self._on_free(self)
         elif op == "log":
             self._printed(OutputLine("log", message["text"], message["time_s"]))
+        elif op == "trace":
+            self._traced(message["call"], message["record"])
         elif op == "canceling":
             if message["id"] in self.pending:
                 self.pending[message["id"]].acknowledged = True
         elif op in {"ready", "failed", "template"} and not self.ready.done():
             self.ready.set_result(message)
+
+    def _traced(self, call_id: int, record: dict[str, Any]) -> None:
+        """What came without its call belongs to the only one there is, or to none."""
+        pending = self.pending.get(call_id)
+        if pending is None and len(self.pending) == 1:
+            pending = next(iter(self.pending.values()))
+        if pending is not None:
+            pending.trace.append(record)
 
     def _printed(self, line: OutputLine) -> None:
         self.tail.add(line.text)

@@ -1,0 +1,174 @@
+"""From the records that a worker sent during one call to its spans and their completeness."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agentic_rl_tui.core.tracing.model import Completeness, Counted, Record, Span
+from agentic_rl_tui.core.tracing.recorder import CONTEXT_LOST, UNFINISHED
+
+NEVER_CLIENT = "trace_client() was never called"
+NEVER_TOOL = "trace_tool() was never called"
+OFF = "tracing is off (ENABLE_TRAJECTORY=false)"
+
+
+def spans_of(records: Iterable[Mapping[str, Any]], *, ended: str | None = None) -> tuple[Span, ...]:
+    """In the order of their beginning. ended: why the call ended early, said of each span that never ended."""
+    found: dict[str, Record] = {}
+    for record in records:
+        if record.get("type") in ("begun", "span") and record.get("span_id"):
+            found[record["span_id"]] = dict(record)
+    now = time.time_ns()
+    for record in found.values():
+        record.pop("type", None)
+        if record.get("end_ns") is None:
+            record["attributes"] = {**(record.get("attributes") or {}), UNFINISHED: ended or "nobody ended it"}
+            record["end_ns"] = max(now, record["start_ns"])
+            if ended:
+                record["status"], record["message"] = "ERROR", ended
+    return tuple(sorted((Span.of(record) for record in found.values()), key=lambda span: span.start_ns))
+
+
+def judge(
+    records: Sequence[Mapping[str, Any]],
+    spans: Sequence[Span],
+    *,
+    model_calls: int | None = None,
+    tool_results: int = 0,
+    is_forbidden: bool = False,
+) -> Completeness:
+    """How complete the spans of one call are.
+
+    model_calls: how many whoever serves the model has seen, None where nobody counted. tool_results: answers of tools
+    in the conversation, the least number of tool calls there were.
+    """
+    facts = next((record for record in records if record.get("type") == "facts"), None)
+    missing = next((record["reason"] for record in records if record.get("type") == "missing"), None)
+    why = OFF if is_forbidden else missing
+    late = {record.get("what") for record in records if record.get("type") == "late"}
+    llm = _model_calls(records, spans, model_calls, facts, why, late)
+    tools = _tool_calls(records, spans, tool_results, facts, why, late)
+    lost = sum(bool(span.attributes.get(CONTEXT_LOST)) for span in spans)
+    cautions = []
+    if lost:
+        cautions.append(f"the context was lost for {_count(lost, 'span')} (a thread made before the call?)")
+    return Completeness(llm, tools, tuple(cautions))
+
+
+def _model_calls(
+    records: Sequence[Mapping[str, Any]],
+    spans: Sequence[Span],
+    seen: int | None,
+    facts: Mapping[str, Any] | None,
+    why: str | None,
+    late: set[Any],
+) -> Counted:
+    traced = sum(span.role == "LLM" for span in spans)
+    posts = [record for record in records if record.get("type") == "http"]
+    inside = sum(bool(post.get("traced")) for post in posts)
+    outside = len(posts) - inside
+    unexplained = max(0, (seen or 0) - max(traced, inside) - outside)
+    total = traced + outside + unexplained
+    if traced == total:
+        return Counted(traced, total)
+    if why is not None:
+        return Counted(traced, total, (why,))
+    unsupported = [name for name in (facts or {}).get("unsupported", ()) if not name.startswith("tool ")]
+    is_instrumented = facts is not None and (facts["clients"] or _wraps_models(facts))
+    reasons = []
+    if any(post.get("path", "").endswith("/responses") and not post.get("traced") for post in posts):
+        reasons.append("the responses API gives no spans; wrap its calls with @observe_llm")
+    if "trace_client" in late:
+        reasons.append("trace_client() was called after the first model call; call it in setup()")
+    elif unsupported:
+        reasons.append(f"trace_client() does not know {', '.join(unsupported)}; use @observe_llm")
+    elif not is_instrumented:
+        reasons.append(NEVER_CLIENT)
+    elif not reasons and outside:
+        reasons.append(f"{_count(outside, 'call')} by another client than the one given to trace_client()")
+    elif not reasons:
+        reasons.append(f"{_count(unexplained, 'call')} not made through a traced client")
+    return Counted(traced, total, tuple(reasons))
+
+
+def _wraps_models(facts: Mapping[str, Any]) -> bool:
+    return bool({"observe_llm", "genai_llm_span", "run_with_genai_llm_span"} & set(facts.get("decorated", ())))
+
+
+def _tool_calls(
+    records: Sequence[Mapping[str, Any]],
+    spans: Sequence[Span],
+    results: int,
+    facts: Mapping[str, Any] | None,
+    why: str | None,
+    late: set[Any],
+) -> Counted:
+    traced = sum(span.role == "TOOL" for span in spans)
+    runs = [record for record in records if record.get("type") == "tool"]
+    outside = [record for record in runs if not record.get("traced")]
+    total = max(traced + len(outside), results)
+    if traced >= total:
+        return Counted(traced, total)
+    if why is not None:
+        return Counted(traced, total, (why,))
+    reasons = []
+    names = ", ".join(sorted({str(record.get("name")) for record in outside}))
+    unsupported = [name for name in (facts or {}).get("unsupported", ()) if name.startswith("tool ")]
+    if "trace_tool" in late:
+        reasons.append("trace_tool() was called after the first tool call; call it in setup()")
+    elif unsupported:
+        reasons.append(f"trace_tool() cannot wrap {', '.join(unsupported)}; use @observe_tool")
+    elif facts is None or not facts["tools"]:
+        reasons.append(NEVER_TOOL)
+        if any(record.get("mcp") for record in outside):
+            reasons.append("a decorator on the MCP server's side has no effect here; trace what get_tools() gives")
+    elif names:
+        reasons.append(f"{names} was not given to trace_tool()")
+    else:
+        reasons.append("tools that are plain functions need @observe_tool")
+    return Counted(traced, total, tuple(reasons))
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def tool_results(messages: Any) -> int:
+    """Answers of tools in a conversation."""
+    if not isinstance(messages, list):
+        return 0
+    return sum(isinstance(item, Mapping) and item.get("role") == "tool" for item in messages)
+
+
+class Tally:
+    """Completeness over many calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.traced = [0, 0]
+        self.total = [0, 0]
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, one: Completeness) -> None:
+        self.calls += 1
+        for place, counted in enumerate((one.llm, one.tools)):
+            self.traced[place] += counted.traced
+            self.total[place] += counted.total
+        self.reasons.update({*one.llm.reasons, *one.tools.reasons, *one.cautions})
+
+    @property
+    def text(self) -> str:
+        counts = f"LLM {self.traced[0]}/{self.total[0]}, tools {self.traced[1]}/{self.total[1]}"
+        reasons = [reason for reason, _ in self.reasons.most_common()]
+        return f"{counts}: {'; '.join(reasons)}" if reasons else counts
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "calls": self.calls,
+            "llm": {"traced": self.traced[0], "total": self.total[0]},
+            "tools": {"traced": self.traced[1], "total": self.total[1]},
+            "reasons": dict(self.reasons.most_common()),
+        }

@@ -1,0 +1,59 @@
+"""Carries the current span into threads that user code starts: pools, executors and plain threads."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
+from typing import Any
+
+_done = False
+
+
+def carry_context() -> None:
+    """Once a process. Only OpenTelemetry's context and the number of the call go along, nothing else changes."""
+    global _done
+    if _done:
+        return
+    _done = True
+    submit: Any = ThreadPoolExecutor.submit
+    start = threading.Thread.start
+
+    @wraps(submit)
+    def submit_with_context(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return submit(self, _carried(fn), *args, **kwargs)
+
+    @wraps(start)
+    def start_with_context(self: threading.Thread) -> None:
+        if _is_in_span() and type(self).run is threading.Thread.run:
+            self.run = _carried(self.run)  # type: ignore[method-assign]
+        start(self)
+
+    ThreadPoolExecutor.submit = submit_with_context  # type: ignore[method-assign]
+    threading.Thread.start = start_with_context  # type: ignore[method-assign]
+
+
+def _is_in_span() -> bool:
+    from opentelemetry import trace
+
+    return trace.get_current_span().get_span_context().is_valid
+
+
+def _carried(fn: Any) -> Any:
+    if not _is_in_span():
+        return fn
+    from opentelemetry import context
+
+    from agentic_rl_tui.core.tracing.state import current_call
+
+    carried, call = context.get_current(), current_call.get()
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        token, number = context.attach(carried), current_call.set(call)
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            current_call.reset(number)
+            context.detach(token)
+
+    return run

@@ -1,0 +1,110 @@
+"""Counts the model and tool calls that really happen, so that those without a span can be told.
+
+HTTP clients, LangChain's tools and MCP's sessions are looked at where user code has loaded them; what passes through
+is not changed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any
+
+from agentic_rl_tui.core.tracing.state import is_on, use
+
+_MARK = "_agentic_rl_watched"
+_ENDS = ("/chat/completions", "/responses", "/text-generation/generation", "/multimodal-generation/generation")
+_in_tool: ContextVar[bool] = ContextVar("agentic_rl_in_tool", default=False)
+
+
+def install() -> None:
+    """Look at what is loaded by now; cheap when everything is watched already."""
+    for name in ("httpx", "httpx2"):
+        module = sys.modules.get(name)
+        if module is not None:
+            for client in ("Client", "AsyncClient"):
+                _patch(getattr(module, client, None), "send", _http)
+    requests = sys.modules.get("requests.sessions")
+    if requests is not None:
+        _patch(getattr(requests, "Session", None), "send", _http)
+    tools = sys.modules.get("langchain_core.tools.base")
+    if tools is not None:
+        for method in ("run", "arun"):
+            _patch(getattr(tools, "BaseTool", None), method, _tool)
+    session = sys.modules.get("mcp.client.session")
+    if session is not None:
+        _patch(getattr(session, "ClientSession", None), "call_tool", _mcp)
+
+
+def _patch(cls: Any, method: str, make: Callable[[Any], Any]) -> None:
+    original = getattr(cls, "__dict__", {}).get(method)
+    if original is not None and not getattr(original, _MARK, False):
+        watched = make(original)
+        setattr(watched, _MARK, True)
+        setattr(cls, method, watched)
+
+
+def _span_kind() -> str | None:
+    """The kind of the span we are in."""
+    from opentelemetry import trace
+
+    attributes = getattr(trace.get_current_span(), "attributes", None) or {}
+    kind = attributes.get("gen_ai.span.kind")
+    return str(kind) if kind is not None else None
+
+
+def _http(original: Any) -> Any:
+    @wraps(original)
+    def send(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_on() and getattr(request, "method", "") == "POST":
+            url = str(getattr(request, "url", ""))
+            path = url.partition("?")[0].rstrip("/")
+            if path.endswith(_ENDS):
+                use.note("http", path=path[-60:], traced=_span_kind() == "LLM")
+        return original(self, request, *args, **kwargs)
+
+    return send
+
+
+def _tool(original: Any) -> Any:
+    """One note for a tool call, however its methods call each other."""
+
+    @wraps(original)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _note_tool(str(getattr(self, "name", type(self).__name__)), self)
+        token = _in_tool.set(True)
+        try:
+            result = original(self, *args, **kwargs)
+        finally:
+            _in_tool.reset(token)
+        return _inside(result) if hasattr(result, "__await__") else result
+
+    return run
+
+
+async def _inside(awaitable: Any) -> Any:
+    token = _in_tool.set(True)
+    try:
+        return await awaitable
+    finally:
+        _in_tool.reset(token)
+
+
+def _mcp(original: Any) -> Any:
+    @wraps(original)
+    async def call_tool(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        _note_tool(name, None, is_mcp=True)
+        return await original(self, name, *args, **kwargs)
+
+    return call_tool
+
+
+def _note_tool(name: str, tool: Any, *, is_mcp: bool = False) -> None:
+    if not is_on() or _in_tool.get():
+        return
+    from agentic_rl_tui.core.tracing.tools import is_mcp as comes_from_mcp
+
+    is_mcp = is_mcp or (tool is not None and comes_from_mcp(tool))
+    use.note("tool", name=name, traced=_span_kind() == "TOOL", mcp=is_mcp)

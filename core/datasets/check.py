@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentic_rl_tui.core.datasets.blocks import BLOCK, MAX_LINE
+from agentic_rl_tui.core.datasets.findings import Findings, Options
 from agentic_rl_tui.core.datasets.firstlook import HEAD_BYTES, look
 from agentic_rl_tui.core.datasets.measure import TOKEN_BASIS, Spread, ceiling
 from agentic_rl_tui.core.datasets.parallel import scan_parallel
@@ -22,7 +23,6 @@ from agentic_rl_tui.core.datasets.report import (
     Severity,
 )
 from agentic_rl_tui.core.datasets.rulebook import RULES
-from agentic_rl_tui.core.datasets.scan import Findings, Options, RangeScanner
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in total, in the thread that checks."""
@@ -31,7 +31,8 @@ _PARALLEL_FROM = 8 << 20
 """Smaller files are done before a process has started."""
 _RANGE = 8 << 20
 _MEASURE_ALL_UP_TO = 64 << 20
-_MEASURE_EVERY = 32
+_MEASURED_BLOCKS = 32
+"""Of a larger file so many blocks are measured, spread evenly: 8 MiB, thousands of rows."""
 _MAX_WORKERS = 2
 """More would read faster than the disk, at 15 MB of memory each."""
 
@@ -49,8 +50,8 @@ def check_file(
     """Check and measure every line. All problems are counted; at most `max_problems` are kept, some of each rule.
 
     Blocks: call it in a thread. Large files are shared between `workers` processes (by default one for each core, at
-    most 2; 1 stays in this process). Characters and tokens of files over 64 MiB are measured on every 32nd block of
-    rows unless `measure_all`; everything else, rows over `max_prompt_length` (tokens) included, is exact.
+    most 2; 1 stays in this process). Characters and tokens of files over 64 MiB are measured on 32 blocks of rows
+    spread evenly, unless `measure_all`; everything else, rows over `max_prompt_length` (tokens) included, is exact.
 
     A file that cannot be read is a problem in the report, not an exception. Raises CheckCanceled, and WorkerDied when
     a process is killed from outside.
@@ -75,7 +76,7 @@ def check_file(
             size = before.st_size
             tick(0)
             if size > _MEASURE_ALL_UP_TO and not measure_all:
-                options = options._replace(measure_every=_MEASURE_EVERY)
+                options = options._replace(measure_every=size // (BLOCK * _MEASURED_BLOCKS))
             found = _check_content(file, size, options, workers, tick)
             after = file.stat()
             if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
@@ -132,6 +133,9 @@ def _scan(path: str, size: int, options: Options, workers: int | None, tick: Cal
         except BlockingIOError:
             # No process to be had on a full machine: this one can do it too.
             pass
+    # Not needed where other processes scan: half of the memory of this one.
+    from agentic_rl_tui.core.datasets.scan import RangeScanner
+
     return RangeScanner(options).scan(path, 0, size, at_block=tick)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, cast
 
-from agentic_rl_tui.core.datasets.scan import Findings, Options
-from agentic_rl_tui.core.datasets.scan_worker import receive, send
+from agentic_rl_tui.core.datasets.findings import Findings, Options
+from agentic_rl_tui.core.datasets.frames import receive, send
 from agentic_rl_tui.core.models.errors import ArlError
 
 _TICK_S = 0.05

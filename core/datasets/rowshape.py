@@ -49,17 +49,17 @@ class Shape:
         split = keys.index("messages")
         consts = [(comma if place else b"{") + _key(key, colon) for place, key in enumerate(keys)]
         consts[split] += b"["
-        self._prefix = _with_room(consts[: split + 1])
-        last = [b"}]" + consts[split + 1], *consts[split + 2 :], b"}\n"] if consts[split + 1 :] else [b"}]}\n"]
-        self._suffix = _with_room(last)
-        """What stands around the values before and after the messages, with room for the values."""
+        self._prefix = b"%b".join(consts[: split + 1])
+        self._suffix = b"}]" + b"".join(const + b"%b" for const in consts[split + 1 :]) + b"}\n"
+        """What stands around the values before and after the messages, as formats that take the values."""
         names = [_field_name(place, key) for place, key in enumerate(keys)]
         self._decode = _decoder(keys, names, order)
-        self._before = _getter(names[:split])
-        self._after = _getter(names[split + 1 :])
-        self._plain = _getter([name for name, key in zip(names, keys, strict=True) if key not in _RULED])
-        self._extra = attrgetter(names[keys.index("rollout_extra")]) if "rollout_extra" in keys else None
-        self._truth = attrgetter(names[keys.index("ground_truth")]) if "ground_truth" in keys else None
+        others = [key for key in keys if key != "messages"]
+        self._values = _getter([name for name in names if name != "messages"])
+        self._split = split
+        self._plain = [place for place, key in enumerate(others) if key not in _RULED]
+        self._extra = others.index("rollout_extra") if "rollout_extra" in others else None
+        self._truth = others.index("ground_truth") if "ground_truth" in others else None
         self._gap = 1 + len(comma)
         """Bytes from the end of a message's last value to the next message: its brace and the comma."""
         self._has_role_first = order[0] == "role"
@@ -89,9 +89,10 @@ class Shape:
         """
         # One attribute look-up less for each of millions of rows.
         decode, heads, gap, seen, turns = self._decode, self._heads, self._gap, self._heads_seen, self._turns
-        suffix, has_role_first, before, after = self._suffix, self._has_role_first, self._before, self._after
-        truth, extra, plain, memo = self._truth, self._extra, self._plain, self._memo
-        start = self._prefix[0]
+        get_values, split, has_role_first = self._values, self._split, self._has_role_first
+        prefix, suffix, truth, extra, plain = self._prefix, self._suffix, self._truth, self._extra, self._plain
+        memo = self._memo
+        start = prefix
         done = len(turns)
         for line in lines:
             if len(line) > longest:
@@ -100,9 +101,9 @@ class Shape:
                 if not line.isascii():
                     line.decode()
                 row = decode(line)
-                if before is not None:
-                    self._prefix[1::2] = before(row)
-                    start = b"".join(self._prefix)
+                values = get_values(row)
+                if split:
+                    start = prefix % values[:split]
                 if not line.startswith(start):
                     break
                 at = len(start)
@@ -116,22 +117,18 @@ class Shape:
                         seen.append(head)
                 else:
                     at = self._walk_content_first(line, at, row.messages)
-                if after is not None:
-                    suffix[1::2] = after(row)
-                if b"".join(suffix) != line[at - gap :]:
+                if suffix % (values[split:] if split else values) != line[at - gap :]:
                     break
-                if truth is not None:
-                    raw = truth(row)
-                    if len(raw) < 3 or bytes(raw)[0] != _QUOTE:
-                        break
-                if extra is not None and not self._is_sound(bytes(extra(row)), is_extra=True):
+                if truth is not None and (len(values[truth]) < 3 or bytes(values[truth])[0] != _QUOTE):
                     break
-                if plain is not None:
-                    for value in map(bytes, plain(row)):
-                        if value[0] == _QUOTE or value in memo or (value.isdigit() and len(value) < 18):
-                            continue
-                        if not self._is_sound(value):
-                            raise _Unproven
+                if extra is not None and not self._is_sound(bytes(values[extra]), is_extra=True):
+                    break
+                for place in plain:
+                    value = bytes(values[place])
+                    if value[0] == _QUOTE or value in memo or (value.isdigit() and len(value) < 18):
+                        continue
+                    if not self._is_sound(value):
+                        raise _Unproven
             except _REFUSED:
                 break
             turns.append(len(row.messages))
@@ -181,17 +178,10 @@ def _field_name(place: int, key: str) -> str:
     return key if key == "messages" else f"field_{place}"
 
 
-def _with_room(consts: list[bytes]) -> list[Any]:
-    """The constants with an empty place between each two."""
-    room: list[Any] = [b""] * (2 * len(consts) - 1)
-    room[::2] = consts
-    return room
-
-
-def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]] | None:
-    """Gets the named fields of a row as a tuple; None for no names."""
+def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Gets the named fields of a row as a tuple."""
     if not names:
-        return None
+        return lambda _: ()
     if len(names) == 1:
         name = names[0]
         return lambda row: (getattr(row, name),)

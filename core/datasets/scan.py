@@ -6,115 +6,23 @@ process can do it.
 """
 
 import io
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from agentic_rl_tui.core.datasets.blocks import BLOCK, BOM, MAX_LINE, blocks
+from agentic_rl_tui.core.datasets.findings import MAX_LONG_ROWS, MAX_NAMES, Findings, Options
 from agentic_rl_tui.core.datasets.jsonscan import show_path
 from agentic_rl_tui.core.datasets.linefaults import UNREADABLE, LineText, Placed, duplicates, line_faults
-from agentic_rl_tui.core.datasets.measure import BYTES_PER_TOKEN, Spread, text_size
+from agentic_rl_tui.core.datasets.measure import BYTES_PER_TOKEN, text_size
 from agentic_rl_tui.core.datasets.rowrules import NO_EXTRA, Found, check_row
 from agentic_rl_tui.core.datasets.rowshape import Shape, has_duplicates, learn
 
-_MAX_NAMES = 200
-_MAX_LONG_ROWS = 200
 _MAX_SHAPES = 8
 _STANDING = {"rollout-extra-missing": ("rollout_extra", NO_EXTRA)}
 """Rules that every row of a writer breaks or none, because they are about keys alone: their path and message."""
 _UNLIMITED = 1 << 62
-
-
-class Options(NamedTuple):
-    """What to look for. measure_every: texts are measured in every n-th block; 1 measures all rows.
-
-    keep: at most so many problems of each rule get a place.
-    """
-
-    keep: int = 200
-    max_prompt_length: int | None = None
-    measure_every: int = 1
-
-
-class Findings:
-    """What was found in one range. Line numbers count from 1 inside the range; `merge` moves them.
-
-    full: rules of which earlier ranges hold enough, so that these problems are only counted.
-    """
-
-    def __init__(self, keep: int, full: Collection[str] = ()) -> None:
-        self.keep = keep
-        self.full = full
-        self.lines = 0
-        self.rows = 0
-        self.counts: dict[str, int] = {}
-        self.kept: dict[str, list[tuple[int, int, str, str]]] = {}
-        self.turns = Spread()
-        self.chars = Spread()
-        self.tokens = Spread()
-        self.roles: Counter[str] = Counter()
-        self.keys: Counter[str] = Counter()
-        self.long_count = 0
-        self.long_rows: list[tuple[int, int]] = []
-        self.longest = (0, 0, 0)
-        """The longest line that is a row: its bytes, characters, tokens."""
-
-    def wants(self, rule: str) -> bool:
-        """Count one more problem of a rule; whether its place is wanted."""
-        count = self.counts.get(rule, 0)
-        self.counts[rule] = count + 1
-        return count < self.keep and rule not in self.full
-
-    def add(self, line: int, rule: str, col: int, path: str, message: str) -> None:
-        if self.wants(rule):
-            self.put(line, rule, col, path, message)
-
-    def put(self, line: int, rule: str, col: int, path: str, message: str) -> None:
-        self.kept.setdefault(rule, []).append((line, col, path, message))
-
-    def merge(self, other: "Findings") -> None:
-        """Append the findings of the range that follows."""
-        for rule, count in other.counts.items():
-            self.counts[rule] = self.counts.get(rule, 0) + count
-        for rule, problems in other.kept.items():
-            mine = self.kept.setdefault(rule, [])
-            room = self.keep - len(mine)
-            mine += [(line + self.lines, col, path, message) for line, col, path, message in problems[: max(room, 0)]]
-        room = _MAX_LONG_ROWS - len(self.long_rows)
-        self.long_rows += [(line + self.lines, tokens) for line, tokens in other.long_rows[:room]]
-        self.long_count += other.long_count
-        self.lines += other.lines
-        self.rows += other.rows
-        for mine_spread, spread in zip(self._spreads(), other._spreads(), strict=True):
-            mine_spread.merge(spread.pack())
-        for names, more in ((self.roles, other.roles), (self.keys, other.keys)):
-            for name, count in more.items():
-                if name in names or len(names) < _MAX_NAMES:
-                    names[name] += count
-        if other.longest[0] > self.longest[0]:
-            self.longest = other.longest
-
-    def _spreads(self) -> tuple[Spread, Spread, Spread]:
-        return self.turns, self.chars, self.tokens
-
-    def pack(self) -> tuple[Any, ...]:
-        """All of it in types that marshal knows."""
-        spreads = [spread.pack() for spread in self._spreads()]
-        numbers = (self.lines, self.rows, self.long_count)
-        return numbers, self.counts, self.kept, spreads, dict(self.roles), dict(self.keys), self.long_rows, self.longest
-
-    @classmethod
-    def unpack(cls, keep: int, packed: tuple[Any, ...]) -> "Findings":
-        self = cls(keep)
-        numbers, self.counts, self.kept, spreads, roles, keys, self.long_rows, self.longest = packed
-        self.lines, self.rows, self.long_count = numbers
-        for spread, values in zip(self._spreads(), spreads, strict=True):
-            spread.merge(values)
-        self.roles.update(roles)
-        self.keys.update(keys)
-        return self
 
 
 class RangeScanner:
@@ -207,7 +115,7 @@ class RangeScanner:
 
     def _count_key(self, key: str, times: int = 1) -> None:
         keys = self.found.keys
-        if key in keys or len(keys) < _MAX_NAMES:
+        if key in keys or len(keys) < MAX_NAMES:
             keys[key] += times
 
     def _flush(self) -> None:
@@ -292,7 +200,7 @@ class RangeScanner:
             self._turns.append(len(messages))
             for message in messages:
                 role = message.get("role") if type(message) is dict else None
-                if type(role) is str and (role in found.roles or len(found.roles) < _MAX_NAMES):
+                if type(role) is str and (role in found.roles or len(found.roles) < MAX_NAMES):
                     found.roles[role] += 1
         if not is_sample and length <= found.longest[0] and length <= self._short:
             return
@@ -304,7 +212,7 @@ class RangeScanner:
         limit = self.options.max_prompt_length
         if limit is not None and size[1] > limit:
             found.long_count += 1
-            if len(found.long_rows) < _MAX_LONG_ROWS:
+            if len(found.long_rows) < MAX_LONG_ROWS:
                 found.long_rows.append((found.lines, size[1]))
             message = f"about {size[1]:,} tokens, more than max_prompt_length {limit:,} (an estimate)"
             found.add(found.lines, "prompt-too-long", 1, "messages", message)

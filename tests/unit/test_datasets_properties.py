@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from agentic_rl_tui.core.datasets import blocks as blocks_module
 from agentic_rl_tui.core.datasets import check_file, conversation, open_rows
+from agentic_rl_tui.core.datasets.findings import Findings, Options
 from agentic_rl_tui.core.datasets.jsonscan import duplicate_keys, scan
 from agentic_rl_tui.core.datasets.report import DatasetReport
 from agentic_rl_tui.core.datasets.rowrules import check_row
 from agentic_rl_tui.core.datasets.rowshape import has_duplicates
-from agentic_rl_tui.core.datasets.scan import Findings, Options, RangeScanner
+from agentic_rl_tui.core.datasets.scan import RangeScanner
 
 SMALL_BLOCK = 64
 

@@ -1,15 +1,28 @@
 """A checked job file as people read it: what it means, what is wrong with it, what submitting it will do."""
 
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.cells import Cell, Span
+from agentic_rl_tui.widgets.codeeditor import Mark
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.panels import Fact, Section
 
 if TYPE_CHECKING:
-    from agentic_rl_tui.core.jobfile import Diagnostic, JobDocument
+    from agentic_rl_tui.core.jobfile import (
+        Diagnostic,
+        FunctionMeaning,
+        JobDocument,
+        KeyDoc,
+        Meaning,
+        PresetPlan,
+    )
+
+MOST_REASONS = 8
 
 _LOOKS = {"error": ("✗", "$failed"), "warning": ("!", "$warn"), "info": ("·", "$muted")}
 
@@ -53,36 +66,151 @@ def verdict(document: "JobDocument") -> tuple[Span, ...]:
     return tuple(line)
 
 
-def meaning(document: "JobDocument") -> tuple[Section, ...]:
-    """What the file asks for, in words."""
-    job = document.job
-    if job is None:
-        return ()
-    facts = [Fact("scenario", _clean(document.scenario or ("OPD" if job.is_opd else "RL")))]
-    if job.model and job.model.name:
-        facts.append(Fact("model", _clean(job.model.name)))
-    if job.teacher_model:
-        facts.append(Fact("teacher", _clean(job.teacher_model)))
-    functions = tuple(Fact(_clean(item.type).replace("_", " "), _function(item)) for item in job.functions)
-    data = tuple(Fact(_clean(item.type), _clean(item.file_name or item.file_id or "–")) for item in job.datasets)
-    sections = [Section("MEANING", tuple(facts))]
-    if functions:
-        sections.append(Section("FUNCTIONS", functions))
-    if data:
-        sections.append(Section("DATA", data))
+def marks(items: "Sequence[Diagnostic]") -> list[Mark]:
+    """Diagnostics as marks of the editor, the gravest of a line first."""
+    ranked = sorted(items, key=lambda item: item.severity.rank)
+    return [
+        Mark(item.line - 1, item.col - 1, item.end_col - 1, *_LOOKS.get(item.severity.value, _LOOKS["info"]))
+        for item in ranked
+    ]
+
+
+def _count(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
+
+
+def meaning_sections(means: "Meaning | None") -> tuple[Section, ...]:
+    """What the file asks for, in numbers."""
+    if means is None:
+        return (Section(_("MEANING"), (Fact("", [(_("not readable yet"), "$muted")]),)),)
+    scenario = means.scenario
+    facts = [
+        Fact(_("scenario"), [(_clean(scenario.name), "$ink bold")]),
+        Fact(_("model"), _clean(means.model or "–")),
+    ]
+    if means.teacher:
+        facts.append(Fact(_("teacher"), _clean(means.teacher)))
+    if scenario.has_teacher:
+        facts.append(Fact(_("practice"), [(scenario.trajectories, "$muted")]))
+    facts += list(_amounts(means))
+    sections = [Section(_("MEANING"), tuple(facts))]
+    if means.functions:
+        lines = [fact for item in means.functions for fact in _function_facts(item)]
+        sections.append(Section(_("FUNCTIONS"), tuple(lines)))
+    if means.datasets:
+        data = tuple(
+            Fact(_clean(item.kind), [(_clean(item.place or "–"), "$ink"), (f"  {_count(item.rows)} rows", "$muted")])
+            for item in means.datasets
+        )
+        sections.append(Section(_("DATA"), data))
+    sections.append(Section(_("PRICE"), tuple(_price(means))))
     return tuple(sections)
 
 
-def _function(item: object) -> Cell:
-    name = getattr(item, "name", None)
-    model = getattr(item, "fcmodel", None)
-    classpath = getattr(model, "classpath", None)
-    entity = getattr(item, "entity_id", None)
-    weight = getattr(item, "weight", None)
-    line: list[Span] = [(_clean(name or classpath or entity or "–"), "$ink")]
-    if weight is not None:
-        line.append((f"  ×{weight:g}", "$muted"))
-    return line
+def _amounts(means: "Meaning") -> "Iterator[Fact]":
+    if means.steps is not None:
+        yield Fact(_("steps"), [(str(means.steps), "$ink bold"), (f"  {_count(means.training_rows)} rows", "$muted")])
+    if means.rollouts_total is not None:
+        low, high = means.rollouts_total
+        total = f"{low:,}" if low == high else f"{low:,}–{high:,}"
+        yield Fact(_("rollouts"), [(total, "$ink"), (f"  {_count(means.samples_per_step)} a step", "$muted")])
+
+
+def _function_facts(item: "FunctionMeaning") -> "Iterator[Fact]":
+    name = item.name or item.class_text.rpartition(".")[2] or "–"
+    line: list[Span] = [(_clean(name), "$ink")]
+    if item.weight is not None:
+        line.append((f" ×{item.weight:g}", "$muted"))
+    if item.info is not None:
+        line.append((f"  {_clean(item.info.class_name)}", "$accent"))
+    elif item.class_text:
+        line.append((f"  {_clean(item.class_text)}", "$faint"))
+    yield Fact(item.kind.replace("_", " "), line)
+    if item.calls_needed is not None:
+        enough = item.is_fast_enough
+        glyph, style = ("✓", "$succeeded") if enough else ("!", "$warn")
+        words = f"{item.calls_at_once} at once, {item.calls_needed} needed"
+        yield Fact("", [(f"{glyph} ", style), (words, "$muted" if enough else "$warn")])
+
+
+def _price(means: "Meaning") -> "Iterator[Fact]":
+    from agentic_rl_tui.core.jobfile import Unknown
+
+    price = means.price
+    if isinstance(price, Unknown):
+        yield Fact(_("unknown"), [(_clean(price.reason), "$muted")])
+        return
+    yield Fact(_("about"), [(str(price), "$ink bold")])
+    for number, part in enumerate(price.basis.split("; ")):
+        yield Fact(_("basis") if number == 0 else "", [(_clean(part), "$muted")])
+    yield Fact(_("as of"), [(_clean(price.date), "$muted")])
+
+
+def price_line(means: "Meaning | None") -> tuple[Span, ...]:
+    """What a job may cost, in one line for the submit dialog."""
+    from agentic_rl_tui.core.jobfile import Unknown
+
+    if means is None:
+        return ()
+    if isinstance(means.price, Unknown):
+        return ((_("cost      "), "$muted"), (_("unknown"), "$ink"), (f"  {_clean(means.price.reason)}", "$faint"))
+    basis = f"  {_clean(means.price.basis)}; {_clean(means.price.date)}"
+    return ((_("cost      "), "$muted"), (str(means.price), "$ink"), (basis, "$faint"))
+
+
+def amount_line(means: "Meaning | None") -> tuple[Span, ...]:
+    if means is None or means.steps is None:
+        return ()
+    line: list[Span] = [(_("train     "), "$muted"), (f"{means.steps} steps", "$ink")]
+    if means.rollouts_total is not None:
+        line.append((f", {means.rollouts_total[1]:,} rollouts", "$ink"))
+    return tuple(line)
+
+
+def doc_sections(doc: "KeyDoc | None") -> tuple[Section, ...]:
+    """The key under the cursor, for the side panel."""
+    if doc is None:
+        return ()
+    facts = [Fact("", [(part, "$ink")]) for part in textwrap.wrap(doc.meaning, 44)[:5]]
+    rows = ((_("type"), doc.type), (_("range"), doc.range), (_("default"), doc.default), (_("source"), doc.source))
+    facts += [Fact(label, [(value, "$muted")]) for label, value in rows if value]
+    return (Section(doc.path, tuple(facts)),)
+
+
+def doc_line(doc: "KeyDoc | None") -> tuple[Span, ...]:
+    """The same in one line, for narrow screens."""
+    if doc is None:
+        return ()
+    line: list[Span] = [(doc.name, "$accent bold"), (f"  {doc.range or doc.type}", "$ink")]
+    if doc.default:
+        line.append((_("  default {value}").format(value=doc.default), "$muted"))
+    return (*line, (f"  {doc.meaning}", "$muted"))
+
+
+def key_help(doc: "KeyDoc | None", problems: "Sequence[Diagnostic]") -> tuple[tuple[Span, ...], ...]:
+    lines: list[tuple[Span, ...]] = []
+    if doc is not None:
+        lines += [((doc.meaning, "$ink"),), (("", ""),)]
+        rows = ((_("type"), doc.type), (_("range"), doc.range), (_("default"), doc.default), (_("source"), doc.source))
+        lines += [((f"{label:<9}", "$muted"), (value, "$ink")) for label, value in rows if value]
+    for item in problems:
+        glyph, style = _LOOKS.get(item.severity.value, _LOOKS["info"])
+        lines += [(("", ""),), ((f"{glyph} ", style), (_clean(item.message), "$ink")), ((f"  {item.why}", "$muted"),)]
+        if item.fix is not None:
+            lines.append(((_("  fix: {label}").format(label=item.fix.label), "$accent"),))
+    return tuple(lines)
+
+
+def preset_reasons(plan: "PresetPlan") -> tuple[tuple[Span, ...], ...]:
+    lines: list[tuple[Span, ...]] = [((plan.preset.summary, "$muted"),)]
+    lines += [
+        ((f"{change.key} ", "$ink"), (f"{change.new}  ", "$accent"), (change.reason, "$muted"))
+        for change in plan.changes[:MOST_REASONS]
+    ]
+    more = len(plan.changes) - MOST_REASONS
+    if more > 0:
+        lines.append(((_("and {count} more").format(count=more), "$faint"),))
+    return tuple(lines)
 
 
 def plan(document: "JobDocument", profile: str) -> tuple[tuple[Span, ...], ...]:

@@ -1,191 +1,154 @@
-"""Place 3: the job file, its problems while typing, and the way to submit it."""
+"""Place 3: the job file, what it means, its problems while typing, and the way to submit it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import work
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
-from textual.message import Message
-from textual.timer import Timer
-from textual.widgets import TextArea
+from textual.containers import Horizontal, Vertical, VerticalScroll
 
+from agentic_rl_tui.app.external import edit_outside
 from agentic_rl_tui.app.keymap import bindings
-from agentic_rl_tui.app.present.jobfile import DIAGNOSTIC_COLUMNS, diagnostic_key, meaning, verdict
-from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
-from agentic_rl_tui.app.screens.confirm import Confirm
-from agentic_rl_tui.core.models.errors import ArlError, ConfigError
+from agentic_rl_tui.app.present.jobfile import DIAGNOSTIC_COLUMNS, diagnostic_key, meaning_sections, verdict
+from agentic_rl_tui.app.screens.choose import Choice, Choose
+from agentic_rl_tui.app.screens.jobfile_assist import JobFileAssist
+from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.core.models.text import plain
+from agentic_rl_tui.core.workspaces import job_files
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading
-from agentic_rl_tui.widgets.editor import Editor
+from agentic_rl_tui.widgets.codeeditor import CodeEditor
 from agentic_rl_tui.widgets.panels import Empty, Facts
+from agentic_rl_tui.widgets.popup import Popup
 from agentic_rl_tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from agentic_rl_tui.core.jobfile import Diagnostic, JobDocument
+    from agentic_rl_tui.core.jobfile import Diagnostic, JobDocument, Meaning
     from agentic_rl_tui.core.models.jobs import Job
-
-CHECK_AFTER_S = 0.15
 
 
 def find_job_file(workspace: Path) -> Path | None:
     """The job file of a workspace: a YAML file at its top, one called after jobs first."""
-    try:
-        found = sorted(path for path in workspace.iterdir() if path.suffix in (".yaml", ".yml") and path.is_file())
-    except OSError:
-        return None
-    ranked = sorted(found, key=lambda path: ("rl-job" not in path.name, "job" not in path.name, path.name))
-    return ranked[0] if ranked else None
+    return next(iter(job_files(workspace)), None)
 
 
-class JobFileScreen(PlaceScreen):
+class JobFileScreen(JobFileAssist):
     """The text on the screen is checked after each pause in typing, in a thread; the file is written on save only."""
 
     place = "jobfile"
     CSS_PATH = themes.STYLES / "jobfile.tcss"
     BINDINGS = bindings("jobfile")
 
-    @dataclass
-    class Checked(Message):
-        document: "JobDocument"
-        turn: int
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.path: Path | None = None
-        self.document: JobDocument | None = None
-        self._on_disk = ""
-        self._turn = 0
-        self._timer: Timer | None = None
-
     def body(self) -> ComposeResult:
         yield Heading(id="jobfile-heading", classes="place-heading")
         with Horizontal(id="jobfile-main"):
-            yield Editor(id="jobfile-editor")
+            yield CodeEditor(id="jobfile-editor")
             with Vertical(id="jobfile-side"):
-                yield Facts(id="jobfile-meaning")
+                with VerticalScroll(id="jobfile-meaning-scroll"):
+                    yield Facts(id="jobfile-meaning")
+                yield Facts(id="jobfile-doc")
+        yield Heading(id="jobfile-docline")
         table: Table[Diagnostic] = Table(DIAGNOSTIC_COLUMNS, diagnostic_key, id="jobfile-problems")
         yield table
         yield Empty(id="jobfile-empty")
-
-    @property
-    def editor(self) -> Editor:
-        return self.query_one(Editor)
-
-    @property
-    def table(self) -> "Table[Diagnostic]":
-        return self.query_one("#jobfile-problems", Table)
+        yield Popup(id="jobfile-popup")
 
     def on_mount(self) -> None:
-        self.query_one(Heading).title = "Job file"
+        super().on_mount()
+        self.query_one("#jobfile-heading", Heading).title = _("Job file")
+        self.query_one("#jobfile-meaning-scroll").can_focus = False
         self.open(self.arl.job_file or find_job_file(self.arl.settings.workspace))
         if self.arl.submit_ready:
             self.arl.submit_ready = False
             self.call_after_refresh(self.action_submit)
 
-    def open(self, path: Path | None) -> None:
-        self.path = path
-        empty = self.query_one(Empty)
+    def open(self, path: Path | None, line: int = 0) -> None:
+        """Show a job file, or that there is none."""
+        is_same = path is not None and path == self.path and self.file is not None
+        empty = self.query_one("#jobfile-empty", Empty)
         empty.display = path is None
         self.query_one("#jobfile-main").display = path is not None
-        self.table.display = False
+        self.query_one("#jobfile-docline").display = path is not None
         if path is None:
-            empty.title = "No job file in this folder"
+            self.keep_draft_now()
+            self.path, self.file = None, None
+            self.table.display = False
+            self.show_heading()
+            empty.title = _("No job file in this folder")
             empty.body = (
-                (("agentic-rl-tui init", "$ink bold"), ("  writes a workspace with one", "$muted")),
-                (("1", "$accent bold"), ("  to the files of this workspace", "$muted")),
+                (("agentic-rl-tui init", "$ink bold"), (_("  writes a workspace with one"), "$muted")),
+                (("1", "$accent bold"), (_("  to the files of this workspace"), "$muted")),
             )
             return
         self.arl.job_file = path
-        try:
-            text = path.read_bytes().decode("utf-8", "replace")
-        except OSError as error:
-            self.arl.fail(ConfigError(f"{path} cannot be read: {error.strerror}"), "open the job file")
-            text = ""
-        self._on_disk = text
-        self.editor.load(text, path.suffix)
+        if not is_same:
+            self.table.display = False
+            self.document = None
+            self.read(path)
+            self.check()
+        if line:
+            self.editor.move_cursor((line - 1, 0), center=True)
         self.editor.focus()
-        self._show_heading()
-        self.check()
 
-    @property
-    def is_changed(self) -> bool:
-        return self.path is not None and self.editor.text != self._on_disk
+    def text_loaded(self) -> None:
+        self.show_heading()
 
-    # Checking
+    def show_meaning(self, document: "JobDocument", means: "Meaning | None") -> None:  # noqa: ARG002
+        self.query_one("#jobfile-meaning", Facts).sections = meaning_sections(means)
 
-    @on(TextArea.Changed)
-    def _edited(self) -> None:
-        self._show_heading()
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(CHECK_AFTER_S, self.check)
-
-    def check(self) -> None:
-        if self.path is not None:
-            self._turn += 1
-            self._check(self.editor.text, self.path, self._turn)
-
-    @work(thread=True, exclusive=True, group="jobfile.check", exit_on_error=False)
-    def _check(self, text: str, path: Path, turn: int) -> None:
-        from agentic_rl_tui.core.jobfile import DiskFacts, check
-
-        document = check(text, path=path, facts=DiskFacts(path.parent))
-        self.post_message(self.Checked(document, turn))
-
-    @on(Checked)
-    def _checked(self, event: Checked) -> None:
-        if event.turn != self._turn:
-            return
-        self.document = event.document
-        self.table.items = event.document.diagnostics
-        self.table.display = bool(event.document.diagnostics)
-        self.query_one("#jobfile-meaning", Facts).sections = meaning(event.document)
-        self._show_heading()
-
-    def _show_heading(self) -> None:
-        heading = self.query_one(Heading)
+    def show_heading(self) -> None:
+        heading = self.query_one("#jobfile-heading", Heading)
         if self.path is None:
             heading.facts, heading.chips, heading.note = (), (), ()
             return
-        heading.facts = ((self.path.name, "$muted"),)
-        heading.chips = (Chip("● not saved", "$warn on $raised"),) if self.is_changed else ()
-        heading.note = verdict(self.document) if self.document is not None else (("checking …", "$muted"),)
+        heading.facts = ((plain(self.path.name, keep_newlines=False), "$muted"),)
+        chips = [Chip(_("● not saved"), "$warn on $raised")] if self.is_changed else []
+        if self.file is not None and not self.file.is_exact:
+            chips.append(Chip(_("! odd bytes are kept"), "$warn on $raised"))
+        heading.chips = tuple(chips)
+        heading.note = verdict(self.document) if self.document is not None else ((_("checking …"), "$muted"),)
         self.refresh_hints()
 
-    @on(Table.Opened)
-    def _go_to_problem(self) -> None:
-        item = self.table.current
-        if item is not None:
-            self.editor.move_cursor((item.line - 1, item.col - 1), center=True)
-            self.editor.focus()
-
-    # Saving and submitting
+    # Verbs
 
     def why_not(self, action_id: str) -> str | None:
-        if action_id in ("jobfile.save", "jobfile.submit") and self.path is None:
-            return "There is no job file open"
+        if action_id.startswith("jobfile.") and action_id != "jobfile.choose" and self.path is None:
+            return _("There is no job file open")
+        if action_id == "jobfile.fix_all" and self.document is not None and not self._has_fix():
+            return _("There is nothing to fix")
         return None
 
-    def action_save(self) -> None:
-        if self.may("jobfile.save"):
-            self.save()
+    def _has_fix(self) -> bool:
+        return self.document is not None and any(item.fix for item in self.document.diagnostics)
 
-    def save(self) -> bool:
-        """Write the text as it stands, byte for byte; False when the disk refused."""
-        if self.path is None:
-            return False
-        text = self.editor.text
-        try:
-            self.path.write_bytes(text.encode())
-        except OSError as error:
-            self.arl.fail(ConfigError(f"{self.path} cannot be written: {error.strerror}"), "save the job file")
-            return False
-        self._on_disk = text
-        self._show_heading()
-        return True
+    def action_save(self) -> None:
+        if self.may("jobfile.save") and self.save():
+            self.arl.say(_("Saved {name}").format(name=self.path.name if self.path else ""))
+
+    def action_choose(self) -> None:
+        """Another job file of the workspace."""
+        found = job_files(self.arl.settings.workspace)
+        if not found:
+            self.arl.refuse(_("There is no job file in this folder"))
+            return
+        items = [Choice(path, path.name, "", _("open") if path == self.path else "") for path in found]
+
+        def chosen(choice: "Choice[Path] | None") -> None:
+            if choice is not None:
+                self.open(choice.value)
+
+        self.app.push_screen(Choose(_("Job files of this workspace"), items), chosen)
+
+    def action_external(self) -> None:
+        path = self.path
+        if path is None or not self.may("jobfile.external"):
+            return
+        if self.is_changed and not self.save():
+            return
+        row, _column = self.editor.cursor_location
+        if edit_outside(self.arl, path, row + 1):
+            self.look_at_disk()
 
     def action_submit(self) -> None:
         if self.may("jobfile.submit") and (not self.is_changed or self.save()):
@@ -195,13 +158,13 @@ class JobFileScreen(PlaceScreen):
     async def submit_file(self) -> None:
         import asyncio
 
-        from agentic_rl_tui.core.jobfile import DiskFacts, load
+        from agentic_rl_tui.core.jobfile import load
 
         path = self.path
         if path is None:
             return
         try:
-            document = await asyncio.to_thread(lambda: load(path, facts=DiskFacts(path.parent)))
+            document = await asyncio.to_thread(lambda: load(path, facts=self._facts(path)))
         except ArlError as error:
             self.arl.fail(error, f"submit {path.name}")
             return
@@ -212,18 +175,3 @@ class JobFileScreen(PlaceScreen):
     def _submitted(self, job: "Job | None") -> None:
         if job is not None:
             self.arl.open_job(job.job_id, job=job)
-
-    def undo_layers(self) -> Iterator[Layer]:
-        if self.table.has_focus:
-            yield Layer("back to the text", self.editor.focus)
-
-    def action_refresh(self) -> None:
-        """Take the text from the disk; asks first where changes would be lost."""
-        if not self.is_changed:
-            self.open(self.path)
-            return
-        lines = ((("What you typed since the last save is lost.", "$muted"),),)
-        self.app.push_screen(
-            Confirm("Read the job file again?", lines, yes="Read again", no="Keep"),
-            lambda is_sure: self.open(self.path) if is_sure else None,
-        )

@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from agentic_rl_tui.core.models.errors import InputError
@@ -30,23 +31,50 @@ class FileBody:
     def headers(self) -> dict[str, str]:
         return {"Content-Length": str(self.size)}
 
+    @property
+    def head(self) -> bytes:
+        """What goes before the file."""
+        return b""
+
+    @property
+    def tail(self) -> bytes:
+        """What goes after it."""
+        return b""
+
     def __iter__(self) -> Iterator[bytes]:
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
+        if self.head:
+            yield self.head
+        with self.opened() as descriptor:
             sent = 0
-            while chunk := os.read(descriptor, self._chunk_bytes):
+            while chunk := _read(self.path, descriptor, self._chunk_bytes):
                 sent += len(chunk)
                 if sent > self.size:
                     break
                 yield chunk
-                if self.progress is not None:
-                    self.progress(sent, self.size)
+                self.tell(sent)
+        if sent != self.size:
+            raise self.changed()
+        if self.tail:
+            yield self.tail
+
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """A descriptor of the file. Raises InputError."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+        try:
+            yield descriptor
         finally:
             os.close(descriptor)
-        if sent != self.size:
-            raise InputError(
-                f"{self.path} changed while it was sent", advice="Send it again once nothing writes to it."
-            )
+
+    def tell(self, sent: int) -> None:
+        if self.progress is not None:
+            self.progress(sent, self.size)
+
+    def changed(self) -> InputError:
+        return InputError(f"{self.path} changed while it was sent", advice="Send it again once nothing writes to it.")
 
 
 class FormBody(FileBody):
@@ -84,10 +112,24 @@ class FormBody(FileBody):
             "Content-Length": str(len(self._head) + self.size + len(self._tail)),
         }
 
-    def __iter__(self) -> Iterator[bytes]:
-        yield self._head
-        yield from super().__iter__()
-        yield self._tail
+    @property
+    def head(self) -> bytes:
+        return self._head
+
+    @property
+    def tail(self) -> bytes:
+        return self._tail
+
+
+def _read(path: Path, descriptor: int, count: int) -> bytes:
+    try:
+        return os.read(descriptor, count)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path} cannot be read: {error.strerror or error}")
 
 
 def _quoted(text: str) -> str:

@@ -17,67 +17,25 @@ class Canceled(Exception):
     """The caller gave up; raised inside the sending thread only."""
 
 
-class BodySender:
-    """One request with a body that is read while it is sent. Blocking reads and sends cost half of what the event
-    loop's do, and a slow disk does not hold up anything else.
-    """
+class Line:
+    """What the two threads share of one exchange: its socket, and whether the caller still wants it."""
 
-    def __init__(self, connect: Callable[[], httpx.Client], build: Callable[[Iterator[bytes]], httpx.Request]) -> None:
-        self._connect = connect
-        self._build = build
+    def __init__(self) -> None:
         self._stopped = threading.Event()
         self._socket: socket.socket | None = None
 
-    async def send(self, body: FileBody) -> httpx.Response:
-        """The read response. Progress is told on the event loop's thread. Raises what httpx raises."""
-        loop = asyncio.get_running_loop()
-        progress = body.progress
-        told = Relay(loop, progress) if progress is not None else None
-        body.progress = told
-        future: asyncio.Future[httpx.Response] = loop.create_future()
-        thread = threading.Thread(target=self._run, args=(body, future, loop), name="upload", daemon=True)
-        thread.start()
-        try:
-            return await asyncio.shield(future)
-        except asyncio.CancelledError:
-            self._stop()
-            with contextlib.suppress(Exception):
-                await future
-            raise
-        finally:
-            body.progress = progress
-            if told is not None:
-                told.flush()
-
-    def _run(self, body: FileBody, future: "asyncio.Future[httpx.Response]", loop: asyncio.AbstractEventLoop) -> None:
-        result: httpx.Response | None = None
-        failure: BaseException | None = None
-        try:
-            with self._connect() as client:
-                request = self._build(self._chunks(body))
-                request.extensions["trace"] = self._watch
-                result = client.send(request)
-        except BaseException as error:
-            failure = error
-        with contextlib.suppress(RuntimeError):  # the loop was closed under us; nobody waits for the answer
-            loop.call_soon_threadsafe(_resolve, future, result, failure)
-
-    def _chunks(self, body: FileBody) -> Iterator[bytes]:
-        for chunk in body:
-            if self._stopped.is_set():
-                raise Canceled
-            yield chunk
-
-    def _watch(self, event: str, info: dict[str, Any]) -> None:
-        """Remember the socket of the connection, to be able to break it. Must not raise: the socket would be lost."""
-        if not event.endswith((".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")):
-            return
-        stream = info.get("return_value")
-        self._socket = stream.get_extra_info("socket") if stream is not None else None
+    def use(self, connection: socket.socket | None) -> None:
+        """Remember the socket, to be able to break it. Does not raise: the caller of this owns the socket."""
+        self._socket = connection
         if self._stopped.is_set():
             self._break()
 
-    def _stop(self) -> None:
+    def check(self) -> None:
+        """Raises Canceled once the caller has given up."""
+        if self._stopped.is_set():
+            raise Canceled
+
+    def stop(self) -> None:
         self._stopped.set()
         self._break()
 
@@ -85,6 +43,71 @@ class BodySender:
         if self._socket is not None:
             with contextlib.suppress(OSError):  # closed already
                 self._socket.shutdown(socket.SHUT_RDWR)
+
+
+Exchange = Callable[[FileBody, Line], httpx.Response]
+"""Send a body and read the answer, blocking. Raises what httpx raises, InputError, Canceled."""
+
+
+async def send(exchange: Exchange, body: FileBody) -> httpx.Response:
+    """Run `exchange` in a thread of its own. Progress is told on the event loop's thread."""
+    loop = asyncio.get_running_loop()
+    progress = body.progress
+    told = Relay(loop, progress) if progress is not None else None
+    body.progress = told
+    line = Line()
+    future: asyncio.Future[httpx.Response] = loop.create_future()
+    threading.Thread(target=_run, args=(exchange, body, line, future, loop), name="upload", daemon=True).start()
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        line.stop()
+        with contextlib.suppress(Exception):
+            await future
+        raise
+    finally:
+        body.progress = progress
+        if told is not None:
+            told.flush()
+
+
+def through_httpx(connect: Callable[[], httpx.Client], build: Callable[[Iterator[bytes]], httpx.Request]) -> Exchange:
+    """An exchange over TLS and proxies: blocking httpx, which costs half of what the event loop's does."""
+
+    def exchange(body: FileBody, line: Line) -> httpx.Response:
+        def chunks() -> Iterator[bytes]:
+            for chunk in body:
+                line.check()
+                yield chunk
+
+        def watch(event: str, info: dict[str, Any]) -> None:
+            if event.endswith((".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")):
+                stream = info.get("return_value")
+                line.use(stream.get_extra_info("socket") if stream is not None else None)
+
+        with connect() as client:
+            request = build(chunks())
+            request.extensions["trace"] = watch
+            return client.send(request)
+
+    return exchange
+
+
+def _run(
+    exchange: Exchange,
+    body: FileBody,
+    line: Line,
+    future: "asyncio.Future[httpx.Response]",
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    result: httpx.Response | None = None
+    failure: BaseException | None = None
+    try:
+        result = exchange(body, line)
+    except BaseException as error:
+        failure = error
+    with contextlib.suppress(RuntimeError):  # the loop was closed under us; nobody waits for the answer
+        loop.call_soon_threadsafe(_resolve, future, result, failure)
 
 
 def _resolve(

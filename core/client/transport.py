@@ -15,11 +15,11 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from agentic_rl_tui.core.client import answers, failures
+from agentic_rl_tui.core.client import answers, failures, sender
 from agentic_rl_tui.core.client.log import logger
 from agentic_rl_tui.core.client.multipart import FileBody
+from agentic_rl_tui.core.client.plain import through_kernel
 from agentic_rl_tui.core.client.retry import RetryPolicy
-from agentic_rl_tui.core.client.sender import BodySender
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, Unreachable
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.settings import Profile, Settings
@@ -225,15 +225,22 @@ class Transport:
                 elif self._http is not None:
                     response = await client.send(self._build(request, client, _read(body)))
                 else:
-                    way = self._way(built.url)
-                    sender = BodySender(
-                        lambda: self._connect_sync(*way), lambda chunks: self._build(request, client, chunks)
-                    )
-                    response = await sender.send(body)
+                    response = await sender.send(self._sending(request, built, client), body)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise self._failure(error, built, request) from error
         logger.debug("%s %s -> %s", request.method, redact(str(built.url)), response.status_code)
         return response
+
+    def _sending(self, request: Request, built: httpx.Request, client: httpx.AsyncClient) -> sender.Exchange:
+        """How a large body gets there: past TLS and proxies the kernel can send the file by itself."""
+        way, scheme = self._way(built.url)
+        if way != "outside" and scheme == "http":
+            limit_s = request.idle_s if request.idle_s is not None else self.limit(request)
+            unix = self._socket if way == "unix" else None
+            return through_kernel(built, idle_s=limit_s, connect_s=min(CONNECT_S, limit_s), unix=unix)
+        return sender.through_httpx(
+            lambda: self._connect_sync(way, scheme), lambda chunks: self._build(request, client, chunks)
+        )
 
     async def _open(self, request: Request, stack: AsyncExitStack) -> httpx.Response:
         client = self._client(self.url(request.target))
@@ -324,9 +331,6 @@ class Transport:
 
     def _connect_sync(self, way: str, scheme: str) -> httpx.Client:
         """A client for one request sent from a thread."""
-        if way == "unix":
-            socket = httpx.HTTPTransport(uds=str(self._socket), verify=False, trust_env=False)
-            return httpx.Client(transport=socket, trust_env=False)
         with _readable_settings():
             return httpx.Client(trust_env=way == "outside", verify=self._trusted(way, scheme))
 

@@ -341,6 +341,9 @@ async def service() -> AsyncIterator[Service]:
         tasks.add(task)
         with contextlib.suppress(asyncio.CancelledError):
             await made.serve(reader, writer)
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
         tasks.discard(task)
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0, limit=1 << 22)

@@ -91,9 +91,10 @@ def test_importing_costs_no_more_than_is_used() -> None:
     assert out.strip() == "[]"
 
 
-def test_tracing_names_pass_everything_through() -> None:
+def test_tracing_names_pass_everything_through_when_it_is_off() -> None:
     run("""
-        import asyncio
+        import asyncio, os, sys
+        os.environ["ENABLE_TRAJECTORY"] = "false"
         from dashscope.finetune.reinforcement.component.observability import *
         from dashscope.finetune.reinforcement.component.observability import genai
         class Client: pass
@@ -117,6 +118,7 @@ def test_tracing_names_pass_everything_through() -> None:
             span_object.request_model = "m"
         assert current_trace_id_hex() is None and not is_tracing_enabled() and get_tracer() is None
         assert genai.trace_client is trace_client
+        assert not any(name.partition(".")[0] == "opentelemetry" for name in sys.modules)
     """)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from agentic_rl_tui.core.functions.frames import frame
 from agentic_rl_tui.core.functions.processors.loading import import_class, instantiate
-from agentic_rl_tui.core.functions.worker import faults
+from agentic_rl_tui.core.functions.worker import faults, traced
 from agentic_rl_tui.core.functions.worker.ends import StartedCount, leave
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
 from agentic_rl_tui.core.functions.worker.output import attach_logger, attach_streams
@@ -52,6 +52,7 @@ class _Place:
         attach_streams(stdout_fd, stderr_fd)
         faulthandler.enable(file=sys.stderr)
         attach_logger(runtime.logger, self.outlet)
+        traced.attach(self.outlet)
         self.package_dir = config["package_dir"]
         os.chdir(self.package_dir)
         sys.path[:] = [self.package_dir, *(entry for entry in sys.path if entry and entry != self.package_dir)]
@@ -130,6 +131,7 @@ def _open_fds() -> set[str]:
 
 def _load(runtime: Runtime, config: dict[str, Any]) -> type[Any]:
     kind, name = config["kind"], config["class_name"]
+    traced.prepare()
     try:
         cls = import_class(config["module"], name)
     except BaseException as error:
@@ -138,6 +140,7 @@ def _load(runtime: Runtime, config: dict[str, Any]) -> type[Any]:
         if other != kind and issubclass(cls, base):
             message = f"{name} is a {other} processor and cannot serve as {kind}"
             raise _Failed("import", faults.problem("TypeError", message))
+    traced.prepare()
     return cls
 
 
@@ -188,6 +191,7 @@ def _serve_sync(runtime: Runtime, config: dict[str, Any], place: _Place, process
 
 
 def _serving(runtime: Runtime, config: dict[str, Any], place: _Place, processor: Any) -> Serving:
+    traced.prepare()
     watch = SubWatch(processor, own=runtime.source == "own")
     return Serving(runtime, config["kind"], processor, place.package_dir, watch)
 

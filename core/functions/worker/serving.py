@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agentic_rl_tui.core.functions.frames import encode, pack
-from agentic_rl_tui.core.functions.worker import faults
+from agentic_rl_tui.core.functions.worker import faults, traced
 from agentic_rl_tui.core.functions.worker.answer import InvalidAnswer, encode_answer, problems_of
 from agentic_rl_tui.core.functions.worker.output import Printed, flush_streams, printed, sendable
 from agentic_rl_tui.core.functions.worker.runtime import Runtime
@@ -24,6 +24,7 @@ class Call:
     payload: bytes
     canceled: bool = False
     begun: float = 0.0
+    trace: Any = None
     printed: Printed = field(default_factory=Printed)
 
 
@@ -71,6 +72,7 @@ class Serving:
         outcomes_of.set([])
         call.begun = perf_counter()
         input_data = self._parse(call.payload)
+        call.trace = traced.begin(call.call_id, input_data)
         self._watch.begin(input_data, outcomes_of.get())
         return input_data
 
@@ -125,6 +127,7 @@ class Serving:
         input_data: Any = None,
     ) -> bytes:
         self._watch.end(input_data)
+        traced.end(call.trace, status, error)
         flush_streams()
         latency_s = perf_counter() - call.begun if latency_s is None else latency_s
         parts = [b'{"op":"result","id":%d,"status":"%s","latency_s":%r' % (call.call_id, status.encode(), latency_s)]

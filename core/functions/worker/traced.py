@@ -14,8 +14,14 @@ def attach(outlet: Outlet) -> None:
     state.use.sink = lambda call, record: outlet.send(frame("trace", call=call, record=record))
 
 
+_forbidden, _wanted = False, False
+
+
 def prepare() -> None:
     """Load tracing where it is wanted or was used, before a call would have to wait for it."""
+    global _forbidden, _wanted
+    wish = state.is_wanted()
+    _forbidden, _wanted = wish is False, wish is True
     if state.is_on():
         from agentic_rl_tui.core.tracing import calls
 
@@ -27,8 +33,8 @@ def prepare() -> None:
 
 def begin(call_id: int, input_data: Any) -> Any:
     """The trace of a call, None without one. The context must be the call's own."""
-    state.current_call.set(call_id)
-    if not state.is_on():
+    if _forbidden or not (_wanted or state.use.is_used):
+        state.current_call.set(call_id)
         return None
     from agentic_rl_tui.core.tracing import calls
 

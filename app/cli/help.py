@@ -10,6 +10,12 @@ Start
   quickstart   Write the example workspace and open it, ready to submit
   init         Write a workspace from a template
 
+Functions and data
+  functions            List, test, package or serve the workspace's functions
+  register_functions   Register functions and print their ids
+  test_functions       Call a registered instance with an input
+  upload_data          Check and upload data sets and print their ids
+
 Jobs
   run          Register functions, upload data and submit a job
   list         List jobs, newest first

@@ -79,6 +79,11 @@ class Trial:
         self.start_s = time.perf_counter() - self._began
 
     @property
+    def pool(self) -> FunctionPool:
+        """The workers, for hosts that serve the function themselves."""
+        return self._pool
+
+    @property
     def slots(self) -> int:
         return self._pool.slots
 

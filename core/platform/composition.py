@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from agentic_rl_tui.core.platform.engine import Engine, Gateway, Scheduler
+from agentic_rl_tui.core.platform.engine.practice_room import PracticeRoom
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.platform.service import Platform
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 def engine_scheduler(platform: "Platform") -> Scheduler:
     gateway = Gateway(base_url=platform.identity.gateway_url)
     platform.gateway_app = gateway.app
+    platform.practice = PracticeRoom(gateway)
     engine = Engine(
         jobs=platform.jobs,
         log=platform.job_logs,

@@ -17,6 +17,7 @@ from agentic_rl_tui.core.platform import wire
 from agentic_rl_tui.core.platform.bell import Bell
 from agentic_rl_tui.core.platform.composition import engine_scheduler
 from agentic_rl_tui.core.platform.engine import EngineOptions
+from agentic_rl_tui.core.platform.engine.practice_room import PracticeRoom
 from agentic_rl_tui.core.platform.health import Identity, health
 from agentic_rl_tui.core.platform.instances import Instances, JobFunctions, Pool, PoolRequest
 from agentic_rl_tui.core.platform.job_check import JobCheck
@@ -77,13 +78,14 @@ class Platform:
         self.engine_options = engine_options
         self.identity = identity or Identity(root)
         self.gateway_app: Any = None
+        self.practice: PracticeRoom | None = None
         self.is_stopping = False
         self._on_stop_request = on_stop_request
         private_dir(root)
         self.database = database or Database(self.paths.database)
         self.bell = Bell()
         self.tasks = Tasks()
-        self.jobs = Jobs(self.database, self.bell)
+        self.jobs = Jobs(self.database, self.bell, on_step=self.options.faults.fail_step)
         self.files = Files(self.database, self.paths.files)
         self.functions = Functions(self.database)
         self.job_logs = JobLogs(self.paths.logs / "jobs", self.bell)
@@ -94,7 +96,7 @@ class Platform:
             max_bytes=self.options.max_package_bytes,
             url_lifetime_s=self.options.upload_url_s,
         )
-        self.layers = Layers(self.functions, self.tasks)
+        self.layers = Layers(self.functions, self.tasks, self.options.faults)
         self.instances = Instances(
             self.functions,
             self.packages,

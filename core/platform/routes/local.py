@@ -13,8 +13,10 @@ from agentic_rl_tui.core.platform.engine import TrajectoryReader, read_report, r
 from agentic_rl_tui.core.platform.routes.jobs import found
 
 if TYPE_CHECKING:
+    from agentic_rl_tui.core.platform.engine.practice_room import PracticeRoom
     from agentic_rl_tui.core.platform.service import Platform
 
+_MAX_PRACTICE = 1024
 _MAX_STEPS = 100_000
 
 
@@ -90,9 +92,45 @@ async def trajectories(request: Request, platform: "Platform") -> dict[str, Any]
     return {**place, "sample": sample, "rollouts": rollouts}
 
 
+async def practice(request: Request, platform: "Platform") -> dict[str, Any]:
+    """Keys at which rollouts of the data row `row` find the practice policy, one for each of `rollouts`."""
+    body = await wire.read_object(request)
+    row, rollouts = body.get("row"), body.get("rollouts", 1)
+    if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
+        raise wire.invalid("row must be a data row with messages")
+    if type(rollouts) is not int or not 1 <= rollouts <= _MAX_PRACTICE:
+        raise wire.invalid(f"rollouts must be a number from 1 to {_MAX_PRACTICE}")
+    numbers = {"index": body.get("row_index", 0), "seed": body.get("seed", 0)}
+    temperature = body.get("temperature", 1.0)
+    if any(type(number) is not int for number in numbers.values()) or type(temperature) not in (int, float):
+        raise wire.invalid("row_index, seed and temperature must be numbers")
+    room = _room(platform)
+    return {
+        "model_resources": [
+            room.open(row, rollout=number, temperature=float(temperature), **numbers) for number in range(rollouts)
+        ]
+    }
+
+
+async def practice_close(request: Request, platform: "Platform") -> dict[str, Any]:
+    """Take a key back and tell the calls that were made with it."""
+    calls = _room(platform).close(wire.text(await wire.read_object(request), "api_key"))
+    if calls is None:
+        raise NotFound("no such key is open")
+    return {"calls": calls}
+
+
+def _room(platform: "Platform") -> "PracticeRoom":
+    if platform.practice is None:
+        raise NotFound("this platform has no practice policy")
+    return platform.practice
+
+
 routes: list[BaseRoute] = [
     wire.endpoint("/local/v1/health", get=health),
     wire.endpoint("/local/v1/stop", post=stop),
+    wire.endpoint("/local/v1/practice", post=practice),
+    wire.endpoint("/local/v1/practice/close", post=practice_close),
     wire.endpoint("/local/v1/jobs/{job_id}/functions", get=functions),
     wire.endpoint("/local/v1/jobs/{job_id}/report", get=report),
     wire.endpoint("/local/v1/jobs/{job_id}/checkpoints", get=checkpoints),

@@ -1,0 +1,56 @@
+"""Functions given on the command line, as the SDK takes them."""
+
+import argparse
+from typing import Any
+
+from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent, FunctionComponentModel
+
+
+def classpath_arguments(parser: argparse.ArgumentParser) -> None:
+    """The guide spells the rollout option both ways."""
+    for kind, spellings in (
+        ("rollout", ("--rollout-classpaths", "--rollout-classpath")),
+        ("reward", ("--reward-classpaths", "--reward-classpath")),
+        ("group_reward", ("--group-reward-classpaths", "--group-reward-classpath")),
+    ):
+        parser.add_argument(
+            *spellings, dest=f"{kind}_classpaths", action="append", default=[], metavar="CLASSPATH",
+            help=f"a {kind.replace('_', ' ')} class, pkg.mod.Class or path/file.py:Class; may be repeated",
+        )  # fmt: skip
+
+
+def components_of(options: argparse.Namespace) -> list[AgenticRLFunctionComponent]:
+    """One component a given class, rollouts first. Raises InputError when there is none."""
+    found = [
+        AgenticRLFunctionComponent(type=kind, fcmodel=FunctionComponentModel(classpath=classpath))
+        for kind in FunctionKind
+        for given in getattr(options, f"{kind.value}_classpaths")
+        for classpath in split(given)
+    ]
+    if not found:
+        raise InputError(
+            "no function is named",
+            advice="Give at least one of --rollout-classpaths, --reward-classpaths, --group-reward-classpaths.",
+        )
+    return found
+
+
+def split(given: str) -> list[str]:
+    """A repeated option may also hold several values, separated by commas."""
+    return [part.strip() for part in given.split(",") if part.strip()]
+
+
+def kind_named(text: str) -> FunctionKind:
+    """A kind in any spelling: ROLLOUT, group-reward, GROUP_REWARD."""
+    try:
+        return FunctionKind(text.strip().lower().replace("-", "_"))
+    except ValueError:
+        known = ", ".join(kind.value for kind in FunctionKind)
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {known}") from None
+
+
+def registered_data(registered: Any) -> dict[str, list[str]]:
+    data: dict[str, list[str]] = registered._asdict()
+    return data

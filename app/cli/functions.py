@@ -1,0 +1,164 @@
+"""Functions of the workspace without a service: what there is, what is sent, what it does."""
+
+import argparse
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.dispatch import workspace_of
+from agentic_rl_tui.app.cli.output import emit, output_argument, table, write
+from agentic_rl_tui.app.cli.source_problems import problem_data, tell_problems
+from agentic_rl_tui.core.functions.discovery import Discovery, discover
+from agentic_rl_tui.core.functions.package import plan
+from agentic_rl_tui.core.functions.package import write as write_package
+from agentic_rl_tui.core.functions.problems import Severity
+from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.processors import ProcessorInfo
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="every processor class of the workspace, without importing it")
+    output_argument(listing)
+    from agentic_rl_tui.app.cli import functions_test
+
+    functions_test.arguments(actions.add_parser("test", help="run a function from a clean copy of its package"))
+    package = actions.add_parser("package", help="show exactly what is sent, or write it")
+    package.add_argument("classpath", nargs="?", help="the function; without it, what all functions share")
+    package.add_argument("--write", type=Path, metavar="FILE", help="write the archive to this file")
+    output_argument(package)
+    serve = actions.add_parser("serve", help="answer POST /api/v1 and GET /health like the function server")
+    serve.add_argument("classpath")
+    serve.add_argument("--port", type=int, default=8000, help="0 takes a free one; default: 8000")
+    serve.add_argument("--concurrency", type=int, default=8, metavar="N", help="calls at once; default: 8")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli import functions_test
+
+    work: dict[str, Callable[[argparse.Namespace], int]] = {
+        "list": _list,
+        "test": functions_test.run,
+        "package": _package,
+        "serve": _serve,
+    }
+    return work[options.action](options)
+
+
+def found_class(discovery: Discovery, text: str) -> ProcessorInfo:
+    """Raises InputError with what may have been meant."""
+    resolution = discovery.resolve(text)
+    if resolution.info is None:
+        near = f"Did you mean {' or '.join(resolution.suggestions)}?" if resolution.suggestions else ""
+        raise InputError(resolution.message, advice=near, number=4041)
+    return resolution.info
+
+
+def _list(options: argparse.Namespace) -> int:
+    discovery = discover(workspace_of(options))
+    if options.output == "table":
+        rows = [(info.kind.value, info.classpath.colon, str(info.line), _traits(info)) for info in discovery.processors]
+        table(("KIND", "CLASS", "LINE", "TRAITS"), rows)
+        tell_problems(discovery.problems)
+    else:
+        emit(
+            {
+                "processors": [_processor_data(info) for info in discovery.processors],
+                "problems": [problem_data(problem) for problem in discovery.problems],
+            },
+            options.output,
+        )
+    return _verdict(discovery.problems)
+
+
+def _traits(info: ProcessorInfo) -> str:
+    subs = [f"{sub.name}×{'?' if sub.weight is None else f'{sub.weight:g}'}" for sub in info.sub_rewards]
+    words = ["async" if info.is_async else "sync", "setup" if info.has_setup else "", *subs]
+    return " ".join(word for word in words if word)
+
+
+def _processor_data(info: ProcessorInfo) -> dict[str, object]:
+    return {
+        "kind": info.kind.value,
+        "class": info.class_name,
+        "path": info.path,
+        "line": info.line,
+        "classpath": info.classpath.dotted,
+        "is_async": info.is_async,
+        "has_setup": info.has_setup,
+        "sub_rewards": [
+            {"name": sub.name, "method": sub.method, "weight": sub.weight, "is_async": sub.is_async, "line": sub.line}
+            for sub in info.sub_rewards
+        ],
+        "has_aggregate": info.has_aggregate,
+        "docstring": info.docstring,
+    }
+
+
+def _verdict(problems: tuple[object, ...]) -> int:
+    has_errors = any(getattr(problem, "severity", None) is Severity.ERROR for problem in problems)
+    return exits.REJECTED if has_errors else exits.OK
+
+
+def _package(options: argparse.Namespace) -> int:
+    workspace = workspace_of(options)
+    discovery = discover(workspace)
+    if options.classpath:
+        info = found_class(discovery, options.classpath)
+        planned = plan(workspace, kind=info.kind, classpath=info.classpath, discovery=discovery)
+    else:
+        every = [(info.kind, info.classpath) for info in discovery.processors]
+        planned = plan(workspace, functions=every, discovery=discovery)
+    if options.output == "table":
+        table(
+            ("", "BYTES", "FILE", "WHY"),
+            [("+", str(entry.size), entry.path, entry.reason) for entry in planned.all_entries]
+            + [("-", "", left.path, left.reason) for left in planned.left_out],
+        )
+        write(f"{len(planned.all_entries)} files, {planned.total_bytes:,} bytes, hash {planned.content_hash}")
+        tell_problems(planned.problems)
+    else:
+        emit(
+            {
+                "files": [
+                    {"path": entry.path, "bytes": entry.size, "reason": entry.reason} for entry in planned.all_entries
+                ],
+                "left_out": [{"path": left.path, "reason": left.reason} for left in planned.left_out],
+                "problems": [problem_data(problem) for problem in planned.problems],
+                "total_bytes": planned.total_bytes,
+                "content_hash": planned.content_hash,
+                "archive_hash": planned.archive_hash,
+            },
+            options.output,
+        )
+    if options.write is not None:
+        made = write_package(planned, options.write.absolute())
+        tell_problems((), note=f"wrote {made.path}, {made.bytes:,} bytes")
+    return _verdict(planned.problems)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.functions.harness import TrialOptions, open_trial
+    from agentic_rl_tui.core.functions.output import OutputLine
+    from agentic_rl_tui.core.functions.server import serve
+
+    def tell(line: OutputLine) -> None:
+        tell_problems((), note=f"{line.stream}: {line.text}")
+
+    async def session() -> None:
+        trial_options = TrialOptions(concurrency=max(1, options.concurrency))
+        async with open_trial(workspace_of(options), options.classpath, options=trial_options, on_output=tell) as trial:
+            await serve(
+                trial.pool,
+                port=options.port,
+                on_ready=lambda url: write(f"{url}/api/v1 answers for {trial.info.classpath.colon}; ctrl+c stops it"),
+            )
+
+    try:
+        asyncio.run(session())
+    except OSError as error:
+        raise InputError(
+            f"port {options.port} cannot be used: {error.strerror}", advice="Give another --port."
+        ) from error
+    return exits.OK

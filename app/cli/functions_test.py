@@ -1,0 +1,204 @@
+"""Trying a function of the workspace from a clean copy of its package: one call, or a sweep over data rows."""
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.connect import settings_of
+from agentic_rl_tui.app.cli.dispatch import workspace_of
+from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
+from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.kinds import FunctionKind
+from agentic_rl_tui.core.models.text import plain
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("classpath", help="pkg.mod.Class or path/file.py:Class")
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("-i", "--input", metavar="JSON", help="the input: JSON text, or a JSON file")
+    given.add_argument("--row", type=int, metavar="K", help="build the input from row K of --data, from 0")
+    given.add_argument("--rows", type=int, metavar="M", help="sweep over the first M rows of --data")
+    parser.add_argument("--data", type=Path, metavar="FILE", help="a data set; default: data/train.jsonl")
+    parser.add_argument("--rollouts", type=int, default=4, metavar="N", help="rollouts of a group; default: 4")
+    parser.add_argument(
+        "--answer", action="append", default=[], metavar="TEXT", help="what the assistant said; may be repeated"
+    )
+    parser.add_argument("--rollout-classpath", metavar="CLASSPATH", help="make the rollouts with this class instead")
+    parser.add_argument("--model", metavar="NAME", help="model of a rollout; default: the local practice policy")
+    parser.add_argument("--model-url", metavar="URL", help="OpenAI-compatible address of --model")
+    parser.add_argument("--model-key-env", metavar="VARIABLE", default="DASHSCOPE_API_KEY", help="where its key is")
+    parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="limit of a call; default: 120")
+    parser.add_argument("--full-traceback", action="store_true", help="all frames, not only those of the workspace")
+    output_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    return asyncio.run(_run(options))
+
+
+async def _run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli.functions import found_class
+    from agentic_rl_tui.core.functions.discovery import discover
+    from agentic_rl_tui.core.functions.harness import RowSource, TrialOptions, read_rows, try_function
+
+    workspace = workspace_of(options)
+    discovery = discover(workspace)
+    info = found_class(discovery, options.classpath)
+    data = options.data or workspace / "data" / "train.jsonl"
+    trial = TrialOptions(timeout_s=options.timeout, concurrency=1 if options.rows is None else 8)
+    if options.rows is not None:
+        rows = list(read_rows(data, limit=max(1, options.rows)))
+        return await _sweep(options, workspace, info.kind, rows, trial)
+    shared: dict[str, Any] = {"options": trial, "discovery": discovery}
+    if options.input is not None:
+        report = await try_function(workspace, info.classpath, options.input, **shared)
+    else:
+        needs_model = info.kind is FunctionKind.ROLLOUT or options.rollout_classpath
+        source = RowSource.read(data, options.row)
+        resource = (await _models(options, [(options.row, source.row)]))[0] if needs_model else None
+        source = RowSource(
+            source.row, options.row, answers=options.answer, rollout=options.rollout_classpath,
+            rollouts=options.rollouts, resource=resource,
+        )  # fmt: skip
+        report = await try_function(workspace, info.classpath, source, **shared)
+    return _tell(report, options)
+
+
+async def _models(options: argparse.Namespace, rows: list[tuple[int, Any]]) -> list[Any]:
+    """The endpoint for each row: the one that was named, or practice keys of the local platform."""
+    from agentic_rl_tui.core.functions.harness import ModelResource
+    from agentic_rl_tui.core.sdk import AgenticRL
+    from agentic_rl_tui.core.sdk.practice import practice_models
+
+    if options.model or options.model_url:
+        key = os.environ.get(options.model_key_env, "").strip()
+        if not (options.model and options.model_url and key):
+            raise InputError(
+                f"a model needs --model, --model-url and a key in {options.model_key_env}",
+                advice="Give all three, or none of them to use the local practice policy.",
+            )
+        return [ModelResource(options.model, options.model_url, key)] * len(rows)
+    async with AgenticRL(settings=settings_of(options)) as client:
+        return [
+            ModelResource(**(await practice_models(client.transport, row, row_index=index))[0]) for index, row in rows
+        ]
+
+
+async def _sweep(
+    options: argparse.Namespace, workspace: Path, kind: FunctionKind, rows: list[tuple[int, Any]], trial: Any
+) -> int:
+    from agentic_rl_tui.core.functions.harness import row_inputs, sweep
+
+    if kind is FunctionKind.ROLLOUT:
+        models = await _models(options, rows)
+        inputs = [
+            pair for model, row in zip(models, rows, strict=True) for pair in row_inputs(kind, [row], resource=model)
+        ]
+    else:
+        inputs = list(row_inputs(kind, rows, rollouts=options.rollouts))
+    report = await sweep(workspace, options.classpath, inputs, options=trial)
+    data = {
+        "rows": len(report.rows),
+        "scores": _distribution(report.scores),
+        "latency_s": _distribution(report.latencies_s),
+        "verdicts": {verdict.value: count for verdict, count in report.verdicts.items()},
+        "slowest": [{"row": row.index, "latency_s": round(row.latency_s, 6)} for row in report.slowest],
+        "errors": [{"error": text, "count": count, "first_row": row} for text, count, row in report.errors],
+        "warnings": [caution.message for caution in report.warnings],
+    }
+    if options.output != "table":
+        emit(data, options.output)
+    else:
+        facts({key: value for key, value in data.items() if key != "scores"})
+        _histogram(report.scores)
+    return exits.REJECTED if report.errors else exits.OK
+
+
+def _distribution(found: Any) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "count": found.count,
+        **{name: round(getattr(found, name), 6) for name in ("minimum", "mean", "p50", "p95", "maximum")},
+        "histogram": [[round(low, 6), round(high, 6), count] for low, high, count in found.histogram],
+    }
+
+
+def _histogram(scores: Any) -> None:
+    if scores is None:
+        write("no row was scored")
+        return
+    write(f"scores: min {scores.minimum:g}  mean {scores.mean:.4g}  median {scores.p50:g}  max {scores.maximum:g}")
+    most = max(count for _, _, count in scores.histogram)
+    for low, high, count in scores.histogram:
+        write(f"{low:8.3g} … {high:8.3g}  {'█' * round(40 * count / most)}{' ' if count else ''}{count}")
+
+
+def _tell(report: Any, options: argparse.Namespace) -> int:
+    if options.output != "table":
+        emit(_data(report), options.output)
+        return exits.OK if report.is_ok else exits.REJECTED
+    facts(
+        {
+            "function": f"{report.classpath.colon} ({report.kind.value})",
+            "status": report.status.value,
+            "verdict": report.verdict.value if report.kind is not FunctionKind.ROLLOUT else None,
+            "score": None if report.score is None else f"{report.score:g}",
+            "scores": " ".join(f"{score:g}" for score in report.scores) if len(report.scores) > 1 else None,
+            "latency": f"{report.latency_s * 1000:.1f} ms, started in {report.start_s * 1000:.0f} ms",
+            "output": report.output,
+        }
+    )
+    if report.waterfall is not None and report.waterfall.rows:
+        table(
+            ("SHARE", "METRIC", "VALUE", "× METRIC", "× SUB", "× FUNCTION"),
+            [
+                (
+                    f"{row.contribution:+.4f}", row.metric or row.sub or row.component, f"{row.value:g}",
+                    f"{row.metric_weight:g}", f"{row.sub_weight:g}", f"{row.component_weight:g}",
+                )
+                for row in report.waterfall.rows
+            ],
+        )  # fmt: skip
+    for line in report.lines:
+        write(plain(f"{line.stream}: {line.text}"))
+    for problem in report.problems:
+        print(plain(f"✗ {problem}"), file=sys.stderr)
+    if report.error is not None:
+        print(plain(f"✗ {report.error.type}: {report.error.message}"), file=sys.stderr)
+        traceback = report.error.full_traceback if options.full_traceback else report.error.traceback
+        print(plain(traceback), file=sys.stderr)
+    for caution in report.warnings:
+        print(plain(f"! {caution.message}"), file=sys.stderr)
+    return exits.OK if report.is_ok else exits.REJECTED
+
+
+def _data(report: Any) -> dict[str, Any]:
+    return {
+        "classpath": report.classpath.dotted,
+        "kind": report.kind.value,
+        "stage": report.stage.value,
+        "status": report.status.value,
+        "verdict": report.verdict.value,
+        "score": report.score,
+        "scores": list(report.scores),
+        "metrics": dict(report.metrics),
+        "sub_rewards": [
+            {
+                "name": sub.name, "weight": sub.weight, "score": sub.score, "status": sub.status,
+                "error": sub.error.message if sub.error else None,
+            }
+            for sub in report.sub_results
+        ],
+        "latency_s": round(report.latency_s, 6),
+        "output": report.output,
+        "problems": [str(problem) for problem in report.problems],
+        "error": None if report.error is None else f"{report.error.type}: {report.error.message}",
+        "traceback": None if report.error is None else report.error.traceback,
+        "printed": [f"{line.stream}: {line.text}" for line in report.lines],
+        "warnings": [caution.message for caution in report.warnings],
+    }  # fmt: skip

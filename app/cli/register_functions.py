@@ -1,0 +1,30 @@
+import argparse
+
+from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.components import classpath_arguments, components_of, registered_data
+from agentic_rl_tui.app.cli.connect import with_client
+from agentic_rl_tui.app.cli.narrate import Narrator
+from agentic_rl_tui.app.cli.output import emit, output_argument, table
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    classpath_arguments(parser)
+    parser.add_argument(
+        "--lazy-load", action=argparse.BooleanOptionalAction, default=True,
+        help="leave loading to the job; --no-lazy-load also starts an instance of each, for test_functions",
+    )  # fmt: skip
+    output_argument(parser, "json")
+
+
+def run(options: argparse.Namespace) -> int:
+    functions = components_of(options)
+    registered = with_client(
+        options,
+        lambda client: client.register_functions(functions, lazy_load=options.lazy_load, on_event=Narrator()),
+    )
+    data = registered_data(registered)
+    if options.output == "table":
+        table(("WHAT", "ID"), [(name.removesuffix("s"), each) for name, ids in data.items() for each in ids])
+    else:
+        emit(data, options.output)
+    return exits.OK

@@ -1,0 +1,31 @@
+import sys
+from collections.abc import Iterable
+
+from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
+from agentic_rl_tui.core.models.redact import redact
+from agentic_rl_tui.core.models.text import plain
+
+GLYPHS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "·"}
+
+
+def tell_problems(problems: Iterable[SourceProblem], note: str = "") -> None:
+    """One line a problem on stderr, with its place first, so that editors can jump to it."""
+    for problem in problems:
+        place = f"{problem.path}:{problem.line}:{problem.col}" if problem.line else problem.path
+        advice = f" {problem.advice}" if problem.advice else ""
+        text = f"{GLYPHS[problem.severity]} {place}: {problem.message}{advice} [{problem.rule}]"
+        print(plain(redact(text), keep_newlines=False), file=sys.stderr)
+    if note:
+        print(plain(redact(note)), file=sys.stderr)
+
+
+def problem_data(problem: SourceProblem) -> dict[str, object]:
+    return {
+        "file": problem.path,
+        "line": problem.line,
+        "col": problem.col,
+        "severity": problem.severity.value,
+        "rule": problem.rule,
+        "message": problem.message,
+        "advice": problem.advice,
+    }

@@ -1,0 +1,32 @@
+"""The local platform's practice policy as the model of a rollout that is tried outside a job."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentic_rl_tui.core.client.transport import Request, Transport
+from agentic_rl_tui.core.models.errors import InputError
+
+
+async def practice_models(
+    transport: Transport, row: Mapping[str, Any], *, row_index: int = 0, rollouts: int = 1, seed: int = 0
+) -> list[dict[str, str]]:
+    """One ``model_resource`` (model_name, base_url, api_key) for each of `rollouts` rollouts of a data row.
+
+    Only the local platform has the practice policy: raises InputError for another profile.
+    """
+    if not transport.profile.is_local:
+        raise InputError(
+            f"profile {transport.profile.name!r} has no practice policy",
+            advice="Give a model of your own, or use the local platform with --profile local.",
+        )
+    body = {"row": dict(row), "row_index": row_index, "rollouts": rollouts, "seed": seed}
+    answer = await transport.call(Request("POST", "//local/v1/practice", json=body))
+    resources: list[dict[str, str]] = answer.body["model_resources"]
+    return resources
+
+
+async def practice_calls(transport: Transport, api_key: str) -> list[dict[str, Any]]:
+    """Give a key back and get the model calls that were made with it."""
+    answer = await transport.call(Request("POST", "//local/v1/practice/close", json={"api_key": api_key}))
+    calls: list[dict[str, Any]] = answer.body["calls"]
+    return calls

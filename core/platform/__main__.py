@@ -30,7 +30,12 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "agentic-rl-tui serve
     try:
         listening = _listening(arguments)
         paths = PlatformPaths(arguments.root.absolute()) if arguments.root else PlatformPaths.default()
-        merged = settings.load(profile="local", flags={"local.max_running_jobs": arguments.max_running_jobs})
+        flags = {
+            "local.max_running_jobs": arguments.max_running_jobs,
+            "local.faults.rules": arguments.fault,
+            "local.faults.seed": arguments.seed,
+        }
+        merged = settings.load(profile="local", flags=flags)
         server.run(paths, merged, listening)
     except ConfigError as error:
         return _refuse(error, EXIT_USAGE)
@@ -50,6 +55,10 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "--token", help=f"what TCP clients give as API key (default: ${TOKEN_VARIABLE}, or a new one that is shown)"
     )
     parser.add_argument("--allow-remote", action="store_true", help="let --host be an address of other machines")
+    parser.add_argument(
+        "--fault", action="append", metavar="RULE", help="a fault on purpose, e.g. throttle@jobs:times=3"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="makes the chance of faults repeatable (default: 0)")
     parser.add_argument("--max-running-jobs", type=int, metavar="N", help="jobs that run at once (default: 1)")
     return parser
 

@@ -12,7 +12,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentic_rl_tui.core.platform import wire
+from agentic_rl_tui.core.platform.faults import FaultInjector, Faults
 from agentic_rl_tui.core.platform.guard import TokenGuard
+from agentic_rl_tui.core.platform.options import PlatformOptions
 from agentic_rl_tui.core.platform.routes import files, functions, jobs, local, trigger
 from agentic_rl_tui.core.platform.service import Platform
 
@@ -42,7 +44,7 @@ def make_app(platform: Platform) -> ASGIApp:
     """The routes of a platform that somebody else starts and stops."""
     app = _starlette()
     app.state.platform = platform
-    return RequestIds(app)
+    return _with_faults(RequestIds(app), platform.options.faults)
 
 
 def build_app(root: Path, *, token: str | None = None, **settings: Any) -> ASGIApp:
@@ -58,7 +60,8 @@ def build_app(root: Path, *, token: str | None = None, **settings: Any) -> ASGIA
         finally:
             await platform.stop()
 
-    app = RequestIds(_starlette(lifespan))
+    options = settings.get("options") or PlatformOptions()
+    app = _with_faults(RequestIds(_starlette(lifespan)), options.faults)
     return app if token is None else TokenGuard(app, token)
 
 
@@ -72,6 +75,10 @@ async def running_app(root: Path, *, token: str | None = None, **settings: Any) 
         yield app if token is None else TokenGuard(app, token)
     finally:
         await platform.stop()
+
+
+def _with_faults(app: ASGIApp, faults: Faults) -> ASGIApp:
+    return FaultInjector(app, faults) if faults.rules else app
 
 
 def _starlette(lifespan: Any = None) -> Starlette:

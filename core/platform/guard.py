@@ -10,13 +10,20 @@ _OWN_KEYS = ("/oss/", "/functions/")
 """Routes with credentials of their own: a URL's signature, an instance's token."""
 
 
-async def send_json(send: Any, status: int, body: dict[str, Any]) -> None:
+def new_request_id() -> str:
+    return str(uuid.uuid4())
+
+
+async def send_json(
+    send: Any, status: int, body: dict[str, Any], more_headers: Iterable[tuple[bytes, bytes]] = ()
+) -> None:
     """Answer a request with an object that holds its request_id, without any framework."""
     data = json.dumps(body).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(data)).encode()),
         (b"x-request-id", body["request_id"].encode()),
+        *more_headers,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": data})
@@ -33,7 +40,7 @@ class TokenGuard:
         if scope["type"] != "http" or scope["path"].startswith(_OWN_KEYS) or self._is_allowed(scope["headers"]):
             await self._app(scope, receive, send)
             return
-        body = {"request_id": str(uuid.uuid4()), "code": "InvalidApiKey", "message": "Invalid API-key provided."}
+        body = {"request_id": new_request_id(), "code": "InvalidApiKey", "message": "Invalid API-key provided."}
         await send_json(send, 401, body)
 
     def _is_allowed(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:

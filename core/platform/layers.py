@@ -5,6 +5,7 @@ import logging
 import re
 from importlib import metadata
 
+from agentic_rl_tui.core.platform.faults import Faults
 from agentic_rl_tui.core.platform.store.functions import Functions, Layer
 from agentic_rl_tui.core.platform.tasks import Tasks
 
@@ -22,8 +23,9 @@ class Layers:
     Clients wait ten seconds between two looks at a layer, so a look waits the moment that the reading takes.
     """
 
-    def __init__(self, functions: Functions, tasks: Tasks) -> None:
+    def __init__(self, functions: Functions, tasks: Tasks, faults: Faults | None = None) -> None:
         self._functions = functions
+        self._faults = faults or Faults()
         self._tasks = tasks
         self._building: dict[str, asyncio.Task[None]] = {}
 
@@ -45,6 +47,11 @@ class Layers:
 
     async def _build(self, layer: Layer) -> None:
         try:
+            if (rule := self._faults.take("layer-slow")) is not None:
+                await asyncio.sleep(rule.get("seconds"))
+            if self._faults.take("layer-failed") is not None:
+                await self._functions.set_layer(layer.layer_code, "FAILED", "a fault on purpose")
+                return
             missing = await asyncio.to_thread(missing_requirements, layer.requirements)
             message = f"not installed on this machine: {', '.join(missing)}" if missing else None
             await self._functions.set_layer(layer.layer_code, "SUCCESS", message)

@@ -1,9 +1,10 @@
 """What can be set about a platform."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from agentic_rl_tui.core.models.errors import ConfigError
+from agentic_rl_tui.core.platform.faults import Faults
 from agentic_rl_tui.core.settings import Settings
 
 _PREFIX = "local."
@@ -35,12 +36,15 @@ class PlatformOptions:
     upload_url_s: float = 3600.0
     idle_s: float = 300.0
     max_waiting_calls: int = 100
+    faults: Faults = field(default_factory=Faults)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "PlatformOptions":
         """Take what the table ``[local]`` says. Raises ConfigError for a value that is no positive number."""
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = {"faults": Faults.from_settings(settings)}
         for option in fields(cls):
+            if option.name in values:
+                continue
             value = settings.get(_PREFIX + option.name)
             if value is None:
                 continue

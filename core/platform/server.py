@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import sys
-import uuid
 from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from agentic_rl_tui.core.models.errors import ArlError, PlatformError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.platform import lock
-from agentic_rl_tui.core.platform.guard import TokenGuard, send_json
+from agentic_rl_tui.core.platform.guard import TokenGuard, new_request_id, send_json
 from agentic_rl_tui.core.platform.health import Identity, health
 from agentic_rl_tui.core.platform.options import Listening, PlatformOptions
 from agentic_rl_tui.core.platform.store.database import Database
@@ -116,7 +115,7 @@ class Front:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if not self._app.done() and scope["type"] == "http" and scope["path"] == "/local/v1/health":
-            await send_json(send, 200, {"request_id": str(uuid.uuid4()), **health(self._database, self._identity)})
+            await send_json(send, 200, {"request_id": new_request_id(), **health(self._database, self._identity)})
             return
         app = await asyncio.shield(self._app)
         await app(scope, receive, send)

@@ -3,7 +3,6 @@
 import logging
 import re
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from agentic_rl_tui.core.models.errors import (
     Rejected,
 )
 from agentic_rl_tui.core.platform import ids
+from agentic_rl_tui.core.platform.guard import new_request_id
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.platform.service import Platform
@@ -127,7 +127,7 @@ def request_id(request: Request) -> str:
     """The id of this request, made at its first use."""
     state = request.scope.setdefault("state", {})
     if "request_id" not in state:
-        state["request_id"] = str(uuid.uuid4())
+        state["request_id"] = new_request_id()
     return str(state["request_id"])
 
 

@@ -68,7 +68,7 @@ def _refusal(part: Part, platform: "Platform") -> tuple[str, str] | None:
     if part.size == 0:
         return "BadRequest.EmptyFile", "The file is empty."
     count, total = platform.files.usage()
-    if count >= options.max_files:
+    if count >= options.max_files or options.faults.take("quota-full") is not None:
         return "BadRequest.TooMany", f"There are {count} files already; delete some first."
     if total + part.size > options.max_total_bytes:
         return "BadRequest.TooLarge", f"All files together would be larger than {options.max_total_bytes} bytes."

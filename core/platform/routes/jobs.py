@@ -74,7 +74,13 @@ async def logs(request: Request, platform: "Platform") -> dict[str, Any]:
     offset, count = wire.whole(request, "offset", 0), wire.whole(request, "line", 100)
     if offset < 0 or not 1 <= count <= _MAX_LINES:
         raise wire.invalid(f"offset starts at 0, line lies between 1 and {_MAX_LINES}")
+    faults = platform.options.faults
+    if (rule := faults.take("log-repeat")) is not None:
+        offset = max(0, offset - int(rule.get("lines")))
     lines, total = await platform.job_logs.read(job.job_id, offset, count)
+    if not is_terminal(job.status) and (rule := faults.take("log-late")) is not None:
+        total = max(0, total - int(rule.get("lines")))
+        lines = lines[: max(0, total - offset)]
     return {"output": {"total": total, "logs": lines}}
 
 

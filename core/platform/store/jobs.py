@@ -43,12 +43,23 @@ class StoredJob:
 
 
 class Jobs:
-    """Implements ``ports.JobStore``. Rings the bell with the job's id after each change."""
+    """Implements ``ports.JobStore``. Rings the bell with the job's id after each change.
 
-    def __init__(self, database: Database, bell: Bell, *, clock: Callable[[], float] = time.time) -> None:
+    on_step hears of each progress with the job's id and step; what it raises reaches the engine.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        bell: Bell,
+        *,
+        clock: Callable[[], float] = time.time,
+        on_step: Callable[[str, int], None] | None = None,
+    ) -> None:
         self._database = database
         self._bell = bell
         self._clock = clock
+        self._on_step = on_step
         self._places = _Places(database)
 
     async def create(
@@ -180,6 +191,8 @@ class Jobs:
         text = progress.model_dump_json(exclude_none=True)
         await self._database.execute(_PROGRESS, (text, job_id))
         self._bell.ring(job_id)
+        if self._on_step is not None:
+            self._on_step(job_id, progress.step)
 
     async def set_output(self, job_id: str, finetuned_output: str) -> None:
         await self._database.execute(

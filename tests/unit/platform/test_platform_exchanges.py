@@ -10,7 +10,8 @@ import pytest
 
 from agentic_rl_tui.core.models.status import JobStatus
 
-PLATFORM = [f"{number:02d}" for number in (*range(1, 11), *range(14, 40))]
+PLATFORM = [f"{number:02d}" for number in (*range(1, 11), *range(14, 36), *range(37, 40))]
+"""Without calls of functions (11-13), which the trigger routes have tests for, and the 401 (36) that only TCP gives."""
 
 UNKNOWN_YET = {"output.finetuned_output", "output.jobs[].finetuned_output", "data.url", "output.end_time"}
 """What the recording server made up although a real one cannot know it yet."""
@@ -128,8 +129,6 @@ async def test_a_recorded_request_gets_an_answer_of_the_recorded_shape(bench: An
         await bench.platform.jobs.move(stage.ids["job"], JobStatus.CANCELED)
     if "/stream" in target:
         bench.platform.begin_stop()
-    if response["status"] == 401:
-        pytest.skip("a unix socket asks for no key; the token's tests cover TCP")
 
     answer = await bench.client.request(request["method"], target, **options)
 

@@ -167,7 +167,8 @@ class Worker:
                 pending.done.set_result(read_result(message))
             self._on_free(self)
         elif op == "log":
-            self._printed(OutputLine("log", message["text"], message["time_s"]))
+            for text, time_s in message["lines"]:
+                self._printed(OutputLine("log", text, time_s))
         elif op == "trace":
             self._traced(message["call"], message["record"])
         elif op == "canceling":

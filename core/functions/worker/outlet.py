@@ -7,7 +7,9 @@ import socket
 import threading
 from collections.abc import Callable
 
-_MAX_HELD = 256
+from agentic_rl_tui.core.functions.frames import frame
+
+_MAX_LINES = 256
 
 
 class Outlet:
@@ -17,6 +19,7 @@ class Outlet:
         self._sock = sock
         self._lock = threading.Lock()
         self._held: list[bytes] = []
+        self._lines: list[tuple[str, float]] = []
         self._flush_soon: Callable[[], None] | None = None
         self._pid = os.getpid()
 
@@ -27,35 +30,42 @@ class Outlet:
     def forget(self) -> None:
         """In a forked child: its parent's frames are none of its business, and its lock may never be released."""
         self._lock = threading.Lock()
-        self._held = []
+        self._held, self._lines = [], []
 
     def send(self, data: bytes) -> None:
         """Write now, after what is held back. Ends the process when the pool is gone."""
         with self._lock:
-            if self._held:
-                self._held.append(data)
-                data = b"".join(self._held)
-                self._held.clear()
-            self._write(data)
+            self._held.append(data)
+            self._drain()
 
     def hold(self, data: bytes) -> None:
-        """Keep for the next `send` or `flush`: for frames that may come in thousands."""
+        """Keep for the next `send` or `flush`."""
         with self._lock:
             self._held.append(data)
-            if len(self._held) >= _MAX_HELD:
+        if self._flush_soon is not None:
+            self._flush_soon()
+
+    def log(self, text: str, time_s: float) -> None:
+        """Keep a logged line; lines travel together, ahead of the results that come after them."""
+        with self._lock:
+            self._lines.append((text, time_s))
+            if len(self._lines) >= _MAX_LINES:
                 self._drain()
         if self._flush_soon is not None:
             self._flush_soon()
 
     def flush(self) -> bool:
         """Whether there was anything to write."""
-        if not self._held:
+        if not self._held and not self._lines:
             return False
         with self._lock:
             self._drain()
         return True
 
     def _drain(self) -> None:
+        if self._lines:
+            self._held.insert(0, frame("log", lines=self._lines))
+            self._lines = []
         data = b"".join(self._held)
         self._held.clear()
         if data:

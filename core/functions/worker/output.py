@@ -11,7 +11,6 @@ import time
 from contextvars import ContextVar
 from typing import Any
 
-from agentic_rl_tui.core.functions.frames import frame
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
 
 KEPT_CHARS = 64 * 1024
@@ -99,7 +98,7 @@ class FrameHandler(logging.Handler):
         kept = printed.get()
         if kept is not None:
             kept.add(f"{level} {text}\n")
-        self._outlet.hold(frame("log", text=sendable(f"{level} - {text}"), time_s=created))
+        self._outlet.log(sendable(f"{level} - {text}"), created)
 
 
 def _records_are_plain() -> bool:

@@ -80,6 +80,7 @@ class _File:
     edges: list[tuple[bytes, tuple[bytes, ...]]]
     problem: SourceProblem | None = None
     parsed: ModuleSource | SourceProblem | None = None
+    names_sdk: bool = False
 
 
 class SourceIndex:
@@ -169,12 +170,17 @@ class SourceIndex:
             return _File(key, [], SourceProblem(path, 0, 0, message, "file-too-large", Severity.WARNING))
         try:
             with open(source, "rb", buffering=0) as file:
-                return _File(key, name_edges(file.read(key[1] + 1)))
+                data = file.read(key[1] + 1)
         except OSError as error:
             return _File(key, [], SourceProblem(path, 0, 0, f"cannot be read: {error.strerror}", "unreadable"))
+        return _File(key, name_edges(data), names_sdk=any(root in data for root in _ROOTS))
 
     def _candidates(self) -> list[str]:
-        """The files whose classes may be processors: those reached from the SDK's names over all name edges."""
+        """The files whose classes may be processors: those reached from the SDK's names over all name edges.
+
+        A file that mentions one of those names is among them even where its edges cannot be read, since a mistake
+        in a class's head must be told rather than make the class vanish.
+        """
         users: dict[bytes, list[tuple[bytes, str]]] = defaultdict(list)
         for path, file in self._files.items():
             for name, sources in file.edges:
@@ -182,7 +188,7 @@ class SourceIndex:
                     users[source].append((name, path))
         reached = set(_ROOTS)
         pending = list(_ROOTS)
-        paths: set[str] = set()
+        paths = {path for path, file in self._files.items() if file.names_sdk}
         while pending:
             for name, path in users.get(pending.pop(), ()):
                 paths.add(path)

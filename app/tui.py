@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import on, work
 from textual.app import App
@@ -17,9 +17,11 @@ from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
 from agentic_rl_tui.app import keymap
-from agentic_rl_tui.app.present.states import health_look
+from agentic_rl_tui.app.present.states import health_look, job_look
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog, problem, state_of
 from agentic_rl_tui.core.models.errors import ArlError, NoKey
+from agentic_rl_tui.core.models.status import JobStatus
+from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Health, PlaceTab
 
@@ -36,6 +38,7 @@ PLACES = (
     PlaceTab("traces", "5", "Traces"),
 )
 CONNECT_AFTER_S = 0.02
+INTERRUPT_TWICE_S = 2.0
 HEALTH_LOCAL_S = 5.0
 HEALTH_REMOTE_S = 60.0
 
@@ -48,6 +51,8 @@ class Options:
     is_polling: bool = True
     zone: tzinfo | None = None
     is_read_only: bool = False
+    keeps_logs: bool = True
+    keeps_jobs: bool = True
     is_still: bool = False
     """Nothing moves by itself: no animation, no blinking cursor."""
 
@@ -120,6 +125,8 @@ class ArlApp(App[int]):
         self.place_tabs = PLACES
         self._connect = connect
         self._is_painted = False
+        self._ends_told: set[str] = set()
+        self._interrupted_at = -INTERRUPT_TWICE_S
         start = place_name(start_place) or "jobs"
         # The first place's sheet is read along with the common one: a sheet that comes later is a second parse.
         super().__init__(css_path=[themes.STYLES / "app.tcss", themes.STYLES / f"{start}.tcss"])
@@ -250,6 +257,23 @@ class ArlApp(App[int]):
         if screen.is_mounted and opened != path and hasattr(screen, "open"):
             screen.open(path)
 
+    @property
+    def jobs_cache(self) -> Path | None:
+        """Where the jobs of the last time are kept; None when nothing is kept."""
+        if not self.options.keeps_jobs:
+            return None
+        from agentic_rl_tui.app.cache import cache_path
+
+        return cache_path(self.settings.profile.base_url)
+
+    def mirror_of(self, job_id: str) -> Path | None:
+        """Where the log of a job is kept on this machine; None when it is not."""
+        if not self.options.keeps_logs:
+            return None
+        from agentic_rl_tui.app.mirror import mirror_path
+
+        return mirror_path(self.settings.profile.base_url, job_id)
+
     # What people are told
 
     def add_problem(self, item: Problem) -> None:
@@ -280,6 +304,18 @@ class ArlApp(App[int]):
     def _report_failed_worker(self, event: Worker.StateChanged) -> None:
         if event.state is WorkerState.ERROR and event.worker.error is not None:
             self.report_bug(event.worker.error, event.worker.name)
+
+    def tell_end(self, job: "Job") -> None:
+        """A job that was watched has ended: say so once, and ring where the user wants it."""
+        if job.job_id in self._ends_told:
+            return
+        self._ends_told.add(job.job_id)
+        look = job_look(job.status)
+        name = plain(job.job_name or job.job_id, keep_newlines=False)
+        severity: Literal["information", "error"] = "error" if job.status == JobStatus.FAILED else "information"
+        self.notify(f"{look.glyph} {look.word}", title=name, severity=severity, timeout=8, markup=False)
+        if self.settings.get("tui.bell", True):
+            self.bell()
 
     def say(self, text: str) -> None:
         self.notify(text, timeout=3, markup=False)
@@ -328,6 +364,15 @@ class ArlApp(App[int]):
 
     def action_redraw(self) -> None:
         self.screen.refresh(layout=True, repaint=True)
+
+    def action_help_quit(self) -> None:
+        """ctrl+c with nothing selected: the first one asks, a second one soon after leaves."""
+        now = time.monotonic()
+        if now - self._interrupted_at < INTERRUPT_TWICE_S:
+            self.action_leave()
+        else:
+            self._interrupted_at = now
+            self.say("Press ctrl+c again to leave; jobs go on")
 
     def action_leave(self) -> None:
         self.exit(0)

@@ -208,11 +208,19 @@ def app(backend: FakeBackend, workspace: Path = Path("/home/user/calc-agent"), *
     """An app on a fake platform with a stopped clock."""
     values = {"tui.theme": "dark"} | facts.pop("values", {})
     is_read_only = facts.pop("is_read_only", False)
+    kept = {name: facts.pop(name, False) for name in ("keeps_logs", "keeps_jobs")}
     shown = facts.pop("workspace_shown", None)
     made = ArlApp(
         settings(workspace, values),
         connect=lambda _settings: backend,
-        options=Options(clock=lambda: NOW, is_polling=False, zone=ZONE, is_still=True, is_read_only=is_read_only),
+        options=Options(
+            clock=lambda: NOW,
+            is_polling=False,
+            zone=ZONE,
+            is_still=True,
+            is_read_only=is_read_only,
+            **kept,
+        ),
         **facts,
     )
     if shown is not None:

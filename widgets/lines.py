@@ -34,6 +34,9 @@ class LineBuffer:
     def append(self, lines: Iterable[str]) -> None:
         self._lines += lines
 
+    def clear(self) -> None:
+        self._lines.clear()
+
     def lines(self, start: int, stop: int) -> Sequence[str]:
         return self._lines[start:stop]
 

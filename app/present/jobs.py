@@ -1,10 +1,10 @@
 """Jobs as rows of a table."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.present.states import Look, job_look
 from agentic_rl_tui.app.present.times import coarse_duration, parse_time, short_duration
@@ -88,6 +88,26 @@ def job_row(job: "Job", *, now: float, zone: tzinfo) -> JobRow:
         reason=_text(job.message or "") if job.status == JobStatus.FAILED else "",
         now=now,
     )
+
+
+def kept_row(row: JobRow) -> dict[str, Any]:
+    """A row as a plain object, to be seen again before the platform answers."""
+    kept = asdict(row)
+    del kept["now"]
+    return kept
+
+
+def remembered_rows(items: Iterable[Mapping[str, Any]], *, now: float) -> tuple[JobRow, ...]:
+    """Rows out of what `kept_row` gave; what another version wrote differently is left out."""
+    rows = []
+    for item in items:
+        try:
+            row = JobRow(**{**item, "rewards": tuple(map(float, item["rewards"])), "now": now})
+        except (TypeError, KeyError, ValueError):
+            continue
+        if isinstance(row.job_id, str) and isinstance(row.name, str) and isinstance(row.status, str):
+            rows.append(row)
+    return tuple(rows)
 
 
 def _text(text: str) -> str:

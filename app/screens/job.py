@@ -14,10 +14,11 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from agentic_rl_tui.app.backend import LogChunk, LogNote
+from agentic_rl_tui.app.feed import JobFeed, open_store
 from agentic_rl_tui.app.keymap import bindings
+from agentic_rl_tui.app.mirror import forget
 from agentic_rl_tui.app.poll import Pulse, delay_s
 from agentic_rl_tui.app.present.job import clean
-from agentic_rl_tui.app.present.metrics import MetricBook
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import short_duration
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
@@ -29,11 +30,9 @@ from agentic_rl_tui.app.surfaces import Outage
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.styles import themes
-from agentic_rl_tui.widgets import ansi
 from agentic_rl_tui.widgets.bars import Heading, Tab, TabBar
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.highlight import TROUBLE
-from agentic_rl_tui.widgets.lines import LineBuffer
 from agentic_rl_tui.widgets.logview import LogView
 from agentic_rl_tui.widgets.prompt import Prompt
 
@@ -69,6 +68,10 @@ class JobScreen(PlaceScreen):
         error: ArlError
 
     @dataclass
+    class Prepared(Message):
+        """What was kept of the log from before is counted and read."""
+
+    @dataclass
     class LinesCame(Message):
         chunk: LogChunk
 
@@ -90,11 +93,9 @@ class JobScreen(PlaceScreen):
         super().__init__()
         self.job_id = job_id
         self.job = job
-        self.buffer = LineBuffer()
-        self.book = MetricBook()
         self.set_reactive(JobScreen.tab, tab)
         self._report: dict[str, Any] | None = None
-        self._trouble: list[tuple[int, str]] = []
+        self._is_prepared = False
         self._outage = Outage()
         self._timer: Timer | None = None
         self._show_timer: Timer | None = None
@@ -102,11 +103,12 @@ class JobScreen(PlaceScreen):
         self._is_stream_over = False
 
     def body(self) -> ComposeResult:
+        self.feed = JobFeed(open_store(self.arl.mirror_of(self.job_id)))
         yield Heading(id="job-heading")
         yield TabBar(id="job-tabs")
         with ContentSwitcher(id="job-panes", initial=None):
-            yield JobOverview(self.buffer)
-            yield JobLogs(self.buffer)
+            yield JobOverview(self.feed.source)
+            yield JobLogs(self.feed.source)
 
     def on_mount(self) -> None:
         self.query_one(TabBar).tabs = TABS
@@ -132,6 +134,8 @@ class JobScreen(PlaceScreen):
 
     @on(Loaded)
     def _loaded(self, event: Loaded) -> None:
+        if self.job is not None and not self.job.is_terminal and event.job.is_terminal:
+            self.arl.tell_end(event.job)
         self.job = event.job
         self._report = event.report
         self._outage.succeeded(self.arl.clock())
@@ -176,8 +180,12 @@ class JobScreen(PlaceScreen):
         if backend is None:
             return
         self._is_stream_over = False
+        if not self._is_prepared:
+            await asyncio.to_thread(self.feed.prepare)
+            self._is_prepared = True
+            self.post_message(self.Prepared())
         try:
-            async for item in backend.follow(self.job_id, offset=len(self.buffer)):
+            async for item in backend.follow(self.job_id, offset=len(self.feed.source)):
                 if isinstance(item, LogChunk):
                     self.post_message(self.LinesCame(item))
                 else:
@@ -188,21 +196,22 @@ class JobScreen(PlaceScreen):
         else:
             self.post_message(self.StreamEnded())
 
+    @on(Prepared)
+    def _prepared(self) -> None:
+        self._plan_show()
+
     @on(LinesCame)
     def _lines_came(self, event: LinesCame) -> None:
-        chunk = event.chunk
-        # A repeat after a reconnect is skipped; the log has every line once.
-        known = len(self.buffer) - chunk.offset
-        lines = chunk.lines[known:] if known > 0 else chunk.lines
-        if not lines:
-            return
-        first = len(self.buffer) + 1
-        self.buffer.append(lines)
-        self.book.feed(lines)
-        for number, raw in enumerate(lines, first):
-            if TROUBLE.search(raw):
-                self._trouble.append((number, ansi.text_of(raw[:400])))
-        self._stream_note = ()
+        if self.feed.is_ahead_of(event.chunk):
+            # The service's log is shorter than what is kept: it is another log under the same id.
+            self.feed.clear()
+            self._plan_show()
+            self.follow()
+        elif self.feed.take(event.chunk):
+            self._stream_note = ()
+            self._plan_show()
+
+    def _plan_show(self) -> None:
         if self._show_timer is None:
             self._show_timer = self.set_timer(SHOW_EVERY_S, self._show_lines)
 
@@ -211,7 +220,7 @@ class JobScreen(PlaceScreen):
         self._show_stream()
         self.query_one(JobOverview).show_lines()
         self._show_metrics()
-        if self._trouble and self.job is not None and self.job.status == JobStatus.FAILED:
+        if self.feed.trouble and self.job is not None and self.job.status == JobStatus.FAILED:
             self._show()
 
     @on(StreamSaid)
@@ -248,7 +257,7 @@ class JobScreen(PlaceScreen):
         self.query_one(JobOverview).show(
             job,
             self._report,
-            self._trouble[-TROUBLE_LINES:],
+            self.feed.trouble[-TROUBLE_LINES:],
             now=self.arl.clock(),
             zone=self.arl.backend.zone if self.arl.backend is not None else self.arl.zone,
         )
@@ -264,7 +273,7 @@ class JobScreen(PlaceScreen):
     def _show_metrics(self) -> None:
         for pane in self.query("JobMetrics"):
             if pane.display:
-                pane.show(self.book, is_live=not self._is_stream_over)  # type: ignore[attr-defined]
+                pane.show(self.feed.book, is_live=not self._is_stream_over)  # type: ignore[attr-defined]
 
     @on(JobLogs.StateChanged)
     @on(JobTrajectories.StateChanged)
@@ -317,6 +326,9 @@ class JobScreen(PlaceScreen):
 
     def action_logs(self) -> None:
         self.tab = "logs"
+
+    def on_unmount(self) -> None:
+        self.feed.store.close()
 
     # The log's prompts
 
@@ -433,6 +445,8 @@ class JobScreen(PlaceScreen):
         if event.error is not None:
             self.arl.fail(event.error, event.doing)
         if event.is_gone:
+            if (kept := self.arl.mirror_of(self.job_id)) is not None:
+                forget(kept)
             self.leave_screen()
         else:
             self.load()

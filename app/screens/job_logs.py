@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from agentic_rl_tui.widgets.cells import Span
-from agentic_rl_tui.widgets.lines import LineBuffer
+from agentic_rl_tui.widgets.lines import LineSource
 from agentic_rl_tui.widgets.logview import LogView
 
 
@@ -19,9 +19,9 @@ class JobLogs(Vertical):
     class StateChanged(Message):
         logs: "JobLogs"
 
-    def __init__(self, buffer: LineBuffer) -> None:
+    def __init__(self, source: LineSource) -> None:
         super().__init__(id="logs")
-        self._buffer = buffer
+        self._source = source
         self._note: tuple[Span, ...] = ()
         self._is_live = True
 
@@ -29,7 +29,7 @@ class JobLogs(Vertical):
         yield LogView(id="log-view")
 
     def on_mount(self) -> None:
-        self.view.source = self._buffer
+        self.view.source = self._source
         self.view.is_following = True
         self.show_lines()
 

@@ -11,7 +11,7 @@ from textual.widgets import Static
 from agentic_rl_tui.app.present.job import failure_lines, made_of, outcome, progress_line, timeline
 from agentic_rl_tui.core.models.status import is_terminal
 from agentic_rl_tui.widgets.area import AreaChart
-from agentic_rl_tui.widgets.lines import LineBuffer
+from agentic_rl_tui.widgets.lines import LineSource
 from agentic_rl_tui.widgets.logview import LogView
 from agentic_rl_tui.widgets.panels import Facts, Note
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class JobOverview(VerticalScroll, can_focus=True):
     """In: `show`, `show_lines` when the log has grown. Scrolls as a whole where the screen is small."""
 
-    def __init__(self, buffer: LineBuffer) -> None:
+    def __init__(self, source: LineSource) -> None:
         super().__init__(id="overview")
-        self._buffer = buffer
+        self._source = source
 
     def compose(self) -> ComposeResult:
         yield Note(id="job-timeline")
@@ -42,7 +42,7 @@ class JobOverview(VerticalScroll, can_focus=True):
 
     def on_mount(self) -> None:
         latest = self.query_one("#job-latest", LogView)
-        latest.source = self._buffer
+        latest.source = self._source
         latest.is_following = True
         self.show_lines()
 

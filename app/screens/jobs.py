@@ -1,7 +1,8 @@
 """Place 4: the jobs of the profile, in a table that updates in place."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -10,9 +11,10 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
 
+from agentic_rl_tui.app.cache import read_jobs, write_jobs
 from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.poll import Pulse, delay_s
-from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_filter, job_row
+from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_filter, job_row, kept_row, remembered_rows
 from agentic_rl_tui.app.present.times import short_duration
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
 from agentic_rl_tui.app.screens.confirm import Confirm
@@ -62,6 +64,8 @@ class JobsScreen(PlaceScreen):
     def __init__(self) -> None:
         super().__init__()
         self._jobs: dict[str, Job] = {}
+        self._remembered: tuple[JobRow, ...] = ()
+        self._remembered_at: float | None = None
         self._total = 0
         self._pages_read = 0
         self._is_known = False
@@ -81,6 +85,7 @@ class JobsScreen(PlaceScreen):
 
     def on_mount(self) -> None:
         self.query_one(Heading).title = "Jobs"
+        self._remember()
         self._show()
         self.table.focus()
         self.watch(self.app, "backend", self._backend_came)
@@ -94,6 +99,20 @@ class JobsScreen(PlaceScreen):
     def on_screen_resume(self) -> None:
         if self._is_known:
             self.load()
+
+    # What was seen last time
+
+    def _remember(self) -> None:
+        """Show the jobs of the last time until the platform has answered."""
+        path = self.arl.jobs_cache
+        known = None if path is None else read_jobs(path)
+        if known is not None:
+            self._remembered = remembered_rows(known.jobs, now=self.arl.clock())
+            self._remembered_at = known.at
+
+    @work(thread=True, exclusive=True, group="jobs.keep", exit_on_error=False)
+    def _keep(self, path: Path, rows: tuple[JobRow, ...], at: float) -> None:
+        write_jobs(path, [kept_row(row) for row in rows], at)
 
     # Loading
 
@@ -112,6 +131,10 @@ class JobsScreen(PlaceScreen):
     @on(Loaded)
     def _take_page(self, event: Loaded) -> None:
         page = event.page
+        for job in page.jobs:
+            before = self._jobs.get(job.job_id)
+            if before is not None and not before.is_terminal and job.is_terminal:
+                self.arl.tell_end(job)
         self._is_known = True
         self._total = max(page.total, len(page.jobs))
         fresh = {job.job_id: job for job in page.jobs}
@@ -128,6 +151,8 @@ class JobsScreen(PlaceScreen):
             self.arl.say("The platform answers again")
         self.arl.set_health("ok")
         self._show()
+        if self.arl.jobs_cache is not None:
+            self._keep(self.arl.jobs_cache, tuple(self.table.items), self.arl.clock())
         self._plan()
 
     @on(Failed)
@@ -167,7 +192,10 @@ class JobsScreen(PlaceScreen):
     def _show(self) -> None:
         now = self.arl.clock()
         zone = self.arl.backend.zone if self.arl.backend is not None else self.arl.zone
-        self.table.items = tuple(job_row(job, now=now, zone=zone) for job in self._jobs.values())
+        if self._is_known:
+            self.table.items = tuple(job_row(job, now=now, zone=zone) for job in self._jobs.values())
+        else:
+            self.table.items = tuple(replace(row, now=now) for row in self._remembered)
         self._show_heading()
         self._show_empty()
         self._show_peek()
@@ -179,7 +207,7 @@ class JobsScreen(PlaceScreen):
     def _show_heading(self) -> None:
         heading = self.query_one(Heading)
         table = self.table
-        heading.facts = counts(table.items) if self._is_known else ()
+        heading.facts = counts(table.items) if self._is_known or self._remembered else ()
         chips = []
         if self.filter_text:
             chips.append(Chip(f"/ {self.filter_text} · {table.row_count} of {len(table.items)}"))
@@ -189,9 +217,11 @@ class JobsScreen(PlaceScreen):
         heading.note = self._note()
 
     def _note(self) -> tuple[Span, ...]:
+        if not self._is_known and self._remembered_at is not None and not self.is_stale:
+            return ((f"as of {short_duration(self.arl.clock() - self._remembered_at)} ago · asking …", "$muted"),)
         if not self.is_stale:
             return ()
-        good = self._outage.last_good_s
+        good = self._outage.last_good_s or self._remembered_at
         age = "never updated" if good is None else f"{short_duration(self.arl.clock() - good)} old"
         return ((f"⚠ stale · {age}", "$warn"),)
 
@@ -276,7 +306,7 @@ class JobsScreen(PlaceScreen):
         if not chosen:
             return "There is no job to act on"
         if action_id == "jobs.cancel" and not any(row.can_cancel for row in chosen):
-            return f"{chosen[0].name} is {chosen[0].look.word}; only jobs that are not over can be canceled"
+            return f"{chosen[0].name} is over ({chosen[0].look.word}); there is nothing to cancel"
         if action_id == "jobs.delete" and any(row.is_active for row in chosen):
             running = next(row for row in chosen if row.is_active)
             return f"{running.name} is {running.look.word}; cancel it before you delete it"

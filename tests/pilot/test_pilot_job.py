@@ -95,7 +95,7 @@ async def test_a_repeat_after_a_reconnect_is_shown_once_and_the_trouble_is_told(
         assert any("reconnecting" in text for text, _ in app.screen.query_one(TabBar).note)
         await stream.queue.put(LogChunk(1, ("b", "c", "d"), 4))
         await pilot.pause(0.15)
-        assert list(app.screen.buffer.lines(0, 9)) == ["a", "b", "c", "d"]
+        assert list(app.screen.feed.source.lines(0, 9)) == ["a", "b", "c", "d"]
         assert not any("reconnecting" in text for text, _ in app.screen.query_one(TabBar).note)
         await stream.queue.put(None)
         await settle(pilot)
@@ -114,7 +114,7 @@ async def test_search_finds_goes_round_and_escape_clears_it_before_leaving(scene
         view = log_view(app)
         await pilot.press("g", "slash", *"WARNING", "enter")
         await settle(pilot)
-        lines = app.screen.buffer.lines(0, 10_000)
+        lines = app.screen.feed.source.lines(0, 10_000)
         wanted = [number for number, line in enumerate(lines) if "WARNING" in line]
         assert view.match_line == wanted[0]
         found = []
@@ -144,7 +144,7 @@ async def test_next_error_and_go_to_line(scenes: Any, settle: Any) -> None:
         view = log_view(app)
         await pilot.press("g", "e")
         await settle(pilot)
-        assert "ERROR" in app.screen.buffer.lines(view.match_line, view.match_line + 1)[0]
+        assert "ERROR" in app.screen.feed.source.lines(view.match_line, view.match_line + 1)[0]
         await pilot.press("ctrl+g", "2", "enter")
         await settle(pilot)
         assert view.top == 0
@@ -229,3 +229,41 @@ async def test_deleting_a_finished_job_leaves_its_screen(scenes: Any, settle: An
         assert [verb for verb, _ in backend.calls] == ["delete"]
         assert isinstance(app.screen, JobsScreen)
         assert len(app.screen.table.items) == 7
+
+
+async def test_a_kept_log_is_read_without_the_platform_and_goes_on_where_it_ended(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    stream = Streaming(backend)
+    for turn in range(2):
+        app = scenes.app(backend, keeps_logs=True)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await settle(pilot)
+            await pilot.press("l")
+            await settle(pilot)
+            if turn == 0:
+                lines = ("one", "{'step': 1, 'critic/rewards/mean': 0.5}", "ERROR three")
+                await stream.queue.put(LogChunk(0, lines, 3))
+            await pilot.pause(0.2)
+            assert app.screen.feed.source.lines(0, 1)[0] == "one"
+            assert app.screen.feed.book.series["critic/rewards/mean"].values == [0.5]
+            assert app.screen.feed.trouble == [(3, "ERROR three")]
+            assert log_view(app).last_seen == 3
+    assert stream.offsets == [0, 3]
+
+
+async def test_a_shorter_log_under_the_same_id_starts_anew(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    stream = Streaming(backend)
+    app = scenes.app(backend, keeps_logs=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("l")
+        await settle(pilot)
+        await stream.queue.put(LogChunk(0, ("a", "b", "c"), 3))
+        await pilot.pause(0.15)
+        await stream.queue.put(LogChunk(1, ("y",), 2))
+        await pilot.pause(0.15)
+        await stream.queue.put(LogChunk(0, ("x", "y"), 2))
+        await pilot.pause(0.15)
+        assert list(app.screen.feed.source.lines(0, 9)) == ["x", "y"]
+        assert stream.offsets == [0, 0]

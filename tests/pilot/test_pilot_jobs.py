@@ -140,7 +140,7 @@ async def test_a_verb_that_cannot_act_stays_dimmed_and_says_why(scenes: Any, set
         assert not hints["cancel"].is_enabled
         await pilot.press("x")
         assert isinstance(app.screen, JobsScreen)
-        assert any("succeeded" in note.message for note in app._notifications)
+        assert any("nothing to cancel" in note.message for note in app._notifications)
 
 
 async def test_an_outage_tells_once_keeps_the_old_rows_and_ends(scenes: Any, settle: Any) -> None:
@@ -222,3 +222,36 @@ async def test_read_only_changes_nothing(scenes: Any, settle: Any) -> None:
         assert isinstance(app.screen, JobsScreen)
         assert backend.calls == []
         assert any("read-only" in note.message for note in app._notifications)
+
+
+async def test_the_jobs_of_the_last_time_are_there_before_the_platform_answers(scenes: Any, settle: Any) -> None:
+    app = scenes.app(scenes.sample_backend(), keeps_jobs=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+    backend = scenes.FakeBackend()
+    backend.broken = Unreachable("no route to the platform")
+    app = scenes.app(backend, keeps_jobs=True)
+    app.connect_backend = lambda: None
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        screen = app.screen
+        assert isinstance(screen, JobsScreen)
+        assert names(screen)[0] == "calc-agent-3f2a"
+        assert "as of 0s ago" in screen.query_one("#jobs-heading", Heading).note[0][0]
+        app.backend = backend
+        await settle(pilot)
+        assert names(screen)[0] == "calc-agent-3f2a"
+        assert "stale" in screen.query_one("#jobs-heading", Heading).note[0][0]
+
+
+async def test_the_end_of_a_job_is_told_once(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    app = scenes.app(backend)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        first = next(iter(backend.store))
+        backend.store[first] = backend.store[first].model_copy(update={"status": "SUCCEEDED"})
+        for _ in range(3):
+            await pilot.press("ctrl+r")
+            await settle(pilot)
+        assert [note.title for note in app._notifications] == ["calc-agent-3f2a"]

@@ -192,3 +192,14 @@ async def test_resize_storm_keeps_the_cursor_in_sight(scenes: Any, settle: Any) 
             await pilot.pause()
             top = round(screen.table.scroll_offset.y)
             assert top <= 60 < top + screen.table.size.height
+
+
+async def test_ctrl_c_twice_leaves(scenes: Any, settle: Any) -> None:
+    app = scenes.app(scenes.sample_backend())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+c")
+        assert isinstance(app.screen, JobsScreen)
+        assert any("again to leave" in note.message for note in app._notifications)
+        await pilot.press("ctrl+c")
+    assert app.return_value == 0

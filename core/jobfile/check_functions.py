@@ -1,6 +1,6 @@
 """Rules about the functions of a job: which there are, and what each one names."""
 
-from agentic_rl_tui.core.jobfile.blocks import function_block, starting_values
+from agentic_rl_tui.core.jobfile.blocks import function_block
 from agentic_rl_tui.core.jobfile.check_classes import check_class, guess_kind
 from agentic_rl_tui.core.jobfile.check_runtime import check_runtime
 from agentic_rl_tui.core.jobfile.context import Context, FunctionView
@@ -24,12 +24,11 @@ def collect_functions(context: Context) -> list[FunctionView]:
 
 
 def check_functions(context: Context, *, is_opd: bool) -> None:
-    expected = starting_values(context.hyper, is_opd=is_opd, rows=context.training_rows) | context.hyper
     for view in context.functions:
         _check_type(context, view)
         check_class(context, view)
         _check_weights(context, view)
-        check_runtime(context, view, expected)
+        check_runtime(context, view)
     _check_names(context)
     _check_reward_weights(context)
     _check_roles(context, is_opd)
@@ -125,7 +124,7 @@ def _addition(context: Context, kind: FunctionKind) -> Fix | None:
         return None
     taken = {view.values.get("name") for view in context.functions}
     name = next(name for name in (f"{kind.value}-{n}" for n in range(1, 10_000)) if name not in taken)
-    block = function_block(kind.value, fitting[0].classpath.dotted, name, calls_per_step(kind.value, context.hyper))
+    block = function_block(kind.value, fitting[0].classpath.dotted, name, calls_per_step(kind.value, context.expected))
     try:
         edits = context.patcher.append(("functions",), block)
     except CannotEdit:

@@ -28,7 +28,8 @@ def check_model(context: Context, *, is_opd: bool) -> None:
     if is_opd or listed(name):
         return
     guess = closest(name, MODELS) if name.lower() != name or "_" in name else None
-    fix = context.fix(f"Write {guess}", context.set(("model", "name"), guess)) if guess in MODELS else None
+    fix = context.fix(f"Write {guess}", context.set(("model", "name"), guess)) if guess else None
+    context.model_guess = guess
     known = ", ".join(model.name for model in MODELS.values() if "rl" in model.uses)
     context.report_at("model-unlisted", ("model", "name"), f"{name} is none of the listed models: {known}.", fix=fix)
 

@@ -17,8 +17,7 @@ _SECRET_VALUE = re.compile(r"(?:sk|tok|ghp|hf|xox[bp])[-_][A-Za-z0-9_-]{8,}|LTAI
 _REFERENCE = re.compile(r"\$\{?\w+\}?|<[^>]+>|\*+|x+|your[-_ ].*", re.IGNORECASE)
 
 
-def check_runtime(context: Context, view: FunctionView, expected: dict[str, Any]) -> None:
-    """expected: the hyper-parameters, with the values that would be put in for those that are missing."""
+def check_runtime(context: Context, view: FunctionView) -> None:
     path = (*view.path, "runtime")
     runtime = view.values.get("runtime")
     if not isinstance(runtime, dict):
@@ -27,7 +26,7 @@ def check_runtime(context: Context, view: FunctionView, expected: dict[str, Any]
         runtime = {}
     _check_sizes(context, view, path, runtime)
     _check_capacities(context, path, runtime)
-    _check_throughput(context, view, path, runtime, expected)
+    _check_throughput(context, view, path, runtime)
     env = runtime.get("env")
     if isinstance(env, dict):
         _check_secrets(context, (*path, "env"), env)
@@ -72,10 +71,8 @@ def _check_capacities(context: Context, path: Path, runtime: dict[str, Any]) -> 
         context.report_at("capacity-order", (*path, key), message, fix=_set(context, path, key, value))
 
 
-def _check_throughput(
-    context: Context, view: FunctionView, path: Path, runtime: dict[str, Any], expected: dict[str, Any]
-) -> None:
-    calls = calls_per_step(view.kind.value, expected)
+def _check_throughput(context: Context, view: FunctionView, path: Path, runtime: dict[str, Any]) -> None:
+    calls = calls_per_step(view.kind.value, context.expected)
     if calls is None:
         return
     need, have = calls_needed(calls), calls_at_once(runtime)

@@ -2,7 +2,7 @@
 
 import math
 
-from agentic_rl_tui.core.jobfile.blocks import fitting_batch, starting_values
+from agentic_rl_tui.core.jobfile.blocks import fitting_batch
 from agentic_rl_tui.core.jobfile.catalog import is_dense, is_moe, listed
 from agentic_rl_tui.core.jobfile.context import Context
 from agentic_rl_tui.core.jobfile.diagnostics import Fix
@@ -32,7 +32,7 @@ def _set(context: Context, key: str, value: int | float | str, *, is_safe: bool 
 
 
 def _whole(context: Context, key: str) -> int | None:
-    value = context.hyper.get(key)
+    value = context.expected.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -41,8 +41,7 @@ def _check_missing(context: Context, is_opd: bool) -> None:
     missing = [key for key in ESSENTIAL if key not in given and not (is_opd and key == "kl_loss_coef")]
     if not missing:
         return
-    values = starting_values(context.hyper, is_opd=is_opd, rows=context.training_rows)
-    edits = context.fill(HYPER, {key: values[key] for key in missing})
+    edits = context.fill(HYPER, {key: context.expected[key] for key in missing})
     fix = context.fix("Add them with the values of a quick check", edits)
     many = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''}"
     verb = "is" if len(missing) == 1 else "are"
@@ -168,7 +167,7 @@ def _check_algorithm(context: Context) -> None:
 
 
 def _check_steps(context: Context) -> None:
-    steps = steps_of(context.training_rows, context.hyper)
+    steps = steps_of(context.training_rows, context.expected)
     if steps is None or not steps.low:
         return
     evaluate, save = _whole(context, "eval_steps"), _whole(context, "save_steps")
@@ -180,11 +179,11 @@ def _check_steps(context: Context) -> None:
         message = f"{steps.low // evaluate} validations in {steps} steps; eval_steps of {steps.low // 20} is enough."
         fix = _set(context, "eval_steps", steps.low // 20, is_safe=False)
         context.report_at("eval-often", (*HYPER, "eval_steps"), message, fix=fix)
-    if save and context.hyper.get("save_strategy", "steps") == "steps" and save > steps.high:
+    if save and context.expected.get("save_strategy") == "steps" and save > steps.high:
         fix = _set(context, "save_steps", max(1, steps.low // 5), is_safe=False)
         message = f"save_steps {save} > {steps} steps in all: there is no checkpoint before the end."
         context.report_at("save-never", (*HYPER, "save_steps"), message, fix=fix)
-    elif save and evaluate and save < evaluate and context.hyper.get("save_strategy") == "steps":
+    elif save and evaluate and save < evaluate and context.expected.get("save_strategy") == "steps":
         message = f"save_steps {save} < eval_steps {evaluate}: most checkpoints are never validated."
         context.report_at("save-often", (*HYPER, "save_steps"), message)
 

@@ -45,7 +45,11 @@ class FunctionView:
 
 @dataclass(slots=True)
 class Context:
-    """One check. root is the tree with overrides laid over it; the source keeps the tree of the text alone."""
+    """One check. root is the tree with overrides laid over it; the source keeps the tree of the text alone.
+
+    expected holds the hyper-parameters with the values that would be put in for those that are missing: rules that
+    look at several of them use it, so that filling the gaps brings up nothing new.
+    """
 
     source: Source
     root: Node | None
@@ -55,7 +59,9 @@ class Context:
     functions: list[FunctionView] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     training_rows: int | None = None
+    expected: dict[str, Any] = field(default_factory=dict)
     has_merges: bool = False
+    model_guess: str | None = None
     _merged: dict[int, list[tuple[Node, Node]]] = field(default_factory=dict)
     _patcher: Patcher | None = None
 
@@ -76,6 +82,9 @@ class Context:
 
     @property
     def model_name(self) -> str | None:
+        """The base model; of a misspelt name, the model it was meant to be."""
+        if self.model_guess is not None:
+            return self.model_guess
         model = self.values.get("model")
         name = model.get("name") if isinstance(model, dict) else None
         return name if isinstance(name, str) and name else None

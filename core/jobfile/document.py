@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from agentic_rl_tui.core.jobfile.blocks import starting_values
 from agentic_rl_tui.core.jobfile.check_data import check_data
 from agentic_rl_tui.core.jobfile.check_functions import check_functions, collect_functions
 from agentic_rl_tui.core.jobfile.check_opd import check_model, check_opd, is_opd
@@ -144,6 +145,7 @@ def _check_meaning(context: Context) -> None:
     if isinstance(name, str) and not 1 <= len(name) <= 256:
         context.report_at("name-length", ("name",), f"The name has {len(name)} characters; 1 to 256 are allowed.")
     check_data(context)
+    context.expected = starting_values(context.hyper, is_opd=opd, rows=context.training_rows) | context.hyper
     context.functions = collect_functions(context)
     check_model(context, is_opd=opd)
     if opd:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agentic_rl_tui.core.jobfile.blocks import function_block
+from agentic_rl_tui.core.jobfile.blocks import function_block, starting_values
 from agentic_rl_tui.core.jobfile.catalog import listed, teachers_of
 from agentic_rl_tui.core.jobfile.diagnostics import apply_edits
 from agentic_rl_tui.core.jobfile.edit import CannotEdit, Edits, plain_value
@@ -118,7 +118,8 @@ class _Switch:
             {block.get("name") for block in blocks if isinstance(block, dict)} if isinstance(blocks, list) else set()
         )
         name = next(name for name in (f"{kind.value}-{n}" for n in range(1, 10_000)) if name not in taken)
-        calls = calls_per_step(kind.value, self._hyper())
+        hyper = self._hyper()
+        calls = calls_per_step(kind.value, starting_values(hyper, is_opd=self.target.has_teacher, rows=None) | hyper)
         self._apply(add_function(self.text, function_block(kind.value, classpath, name, calls)))
 
     def parameters(self) -> None:

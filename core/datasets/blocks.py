@@ -5,7 +5,7 @@ from typing import BinaryIO, NamedTuple
 
 BLOCK = 1 << 18
 """Ranges begin at multiples of this many bytes."""
-MAX_LINE = 4 << 20
+MAX_LINE = 2 << 20
 """Longer lines are passed over, so that memory stays bounded."""
 BOM = b"\xef\xbb\xbf"
 

@@ -23,6 +23,7 @@ _BINARY = {
     b"\x93NUMPY": "NumPy",
     b"\xd0\xcf\x11\xe0": "an old Office file",
 }
+_SEPARATORS = ((b",", "commas"), (b"\t", "tabs"), (b";", "semicolons"))
 
 
 class Look(NamedTuple):
@@ -63,18 +64,17 @@ def wide_encoding(head: bytes) -> str | None:
 
 def _look_at_text(head: bytes) -> Look | None:
     text = head.lstrip(b" \t\r\n")
-    first, ended, rest = text.partition(b"\n")
-    first = first.strip()
-    if text.startswith(b"[") and (not _is_json(first) or _holds_rows(first)):
+    first, _, rest = text.partition(b"\n")
+    first, rest = first.strip(), rest.lstrip(b" \t\r\n")
+    if text.startswith(b"[") and (not _is_json(first) or (_holds_rows(first) and not rest.startswith(b"{"))):
         return Look("json-array", "the file is one JSON array, not one object a line")
-    if text.startswith(b"{") and ended and rest.strip() and first in (b"{", b'{"messages": [', b'{"messages":['):
+    if rest and first in (b"{", b'{"messages": [', b'{"messages":['):
         return Look("json-document", "a row is spread over several lines")
-    if text[:1].isalpha() or text[:1] == b'"':
-        separator = next(
-            (name for mark, name in ((b",", "commas"), (b"\t", "tabs"), (b";", "semicolons")) if mark in first), None
-        )
-        if separator and b"{" not in first and not _is_json(first):
-            return Look("csv", f"the file looks like a table with {separator} (CSV), not JSONL")
+    # One odd line before rows is that line's problem alone.
+    if (text[:1].isalpha() or text[:1] == b'"') and not rest.startswith(b"{") and b"{" not in first:
+        mark = next((name for sign, name in _SEPARATORS if sign in first), None)
+        if mark is not None and not _is_json(first):
+            return Look("csv", f"the file looks like a table with {mark} (CSV), not JSONL")
     return None
 
 

@@ -19,6 +19,8 @@ _WORD = re.compile(r"-?[A-Za-z_][A-Za-z0-9_]*+")
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 _LITERALS = frozenset({"true", "false", "null"})
 _NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity"})
+_SHOWN_KEY = 40
+_SHOWN_PATH = 200
 _MAX_DEPTH = 512
 _MAX_PLACES = 20_000
 """A row of a million numbers must not cost a million remembered places."""
@@ -26,16 +28,21 @@ _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null", "undefined": 
 
 
 def show_path(path: JsonPath) -> str:
-    """``messages[2].role``; keys that are no plain names in brackets and quotes."""
+    """``messages[2].role``; keys that are no plain names in brackets and quotes. Cut in the middle when very long."""
     text = ""
     for part in path:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif _NAME.fullmatch(part):
+        elif _NAME.fullmatch(part) and len(part) <= _SHOWN_KEY:
             text += f".{part}" if text else part
         else:
-            text += f"[{json.dumps(part, ensure_ascii=False)}]"
-    return text
+            text += f"[{show_key(part)}]"
+    return text if len(text) <= 2 * _SHOWN_PATH else f"{text[:_SHOWN_PATH]}…{text[-_SHOWN_PATH:]}"
+
+
+def show_key(key: str) -> str:
+    """A text from a file in quotes, without control characters, cut when long."""
+    return json.dumps(key if len(key) <= _SHOWN_KEY else f"{key[: _SHOWN_KEY - 1]}…", ensure_ascii=False)
 
 
 @dataclass(slots=True)
@@ -177,15 +184,16 @@ class _Scanner:
         key = self._string(open_.path)
         path = (*open_.path, key)
         if key in seen:
-            shown = json.dumps(key, ensure_ascii=False)
-            self._fault("duplicate", start, path, f"the key {shown} is here twice, first at column {seen[key] + 1}")
+            self._fault(
+                "duplicate", start, path, f"the key {show_key(key)} is here twice, first at column {seen[key] + 1}"
+            )
         else:
             seen[key] = start
             if len(self.result.keys) < _MAX_PLACES:
                 self.result.keys[path] = start
         self._skip_space()
         if self._peek() != ":":
-            self._stop(f"a colon is missing after the key {json.dumps(key, ensure_ascii=False)}", path=path)
+            self._stop(f"a colon is missing after the key {show_key(key)}", path=path)
         self.at += 1
         self._skip_space()
         self._value(path)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from agentic_rl_tui.core.datasets.jsonscan import JsonPath
+from agentic_rl_tui.core.datasets.jsonscan import JsonPath, show_key
 
 ROLES = ("system", "user", "assistant", "tool")
 _OTHER_ROLES = {"developer": "system", "function": "tool", "human": "user", "gpt": "assistant", "model": "assistant"}
@@ -40,7 +40,7 @@ def check_row(row: Any) -> list[Found]:
     found: list[Found] = []
     renames = mistyped(row, _TOP_KEYS)
     for key, meant in renames.items():
-        found.append(Found("mistyped-key", (key,), f"the key {_quoted(key)} is not read; {meant} was meant", True))
+        found.append(Found("mistyped-key", (key,), f"the key {show_key(key)} is not read; {meant} was meant", True))
     # Under a mistyped key the messages are checked all the same: all problems, not the first.
     name = next((key for key, meant in renames.items() if meant == "messages"), "messages")
     messages = row.get(name)
@@ -110,7 +110,7 @@ def _check_message(message: Any, path: JsonPath, earlier: list[Any]) -> Iterator
         return
     renames = mistyped(message, _MESSAGE_KEYS)
     for key, meant in renames.items():
-        yield Found("mistyped-key", (*path, key), f"the key {_quoted(key)} is not read; {meant} was meant", True)
+        yield Found("mistyped-key", (*path, key), f"the key {show_key(key)} is not read; {meant} was meant", True)
     role = message.get("role")
     if "role" in message:
         yield from _check_role(role, (*path, "role"))
@@ -130,7 +130,7 @@ def _check_role(role: Any, path: JsonPath) -> Iterator[Found]:
     elif role not in ROLES:
         meant = _OTHER_ROLES.get(role) or next((known for known in ROLES if is_near(role, known)), None)
         hint = f"; {meant} was perhaps meant" if meant else ""
-        yield Found("role-unknown", path, f"the role {_quoted(role)} is unknown{hint}")
+        yield Found("role-unknown", path, f"the role {show_key(role)} is unknown{hint}")
 
 
 def _check_content(message: dict[str, Any], path: JsonPath, role: Any) -> Iterator[Found]:
@@ -227,7 +227,7 @@ def _check_answer(
         yield Found(
             "tool-call-unknown",
             (*path, "tool_call_id"),
-            f"no earlier message has a tool call with id {_quoted(answered)}",
+            f"no earlier message has a tool call with id {show_key(answered)}",
         )
 
 
@@ -314,7 +314,3 @@ def _kind(value: Any) -> str:
         return str(value).lower()
     names = {str: "a text", int: "a number", float: "a number", list: "a list", dict: "an object"}
     return names.get(type(value), "no JSON value")
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text if len(text) <= 40 else text[:39] + "…", ensure_ascii=False)

@@ -4,7 +4,11 @@ import json
 import re
 from typing import Protocol
 
+from agentic_rl_tui.core.datasets.blocks import BOM
 from agentic_rl_tui.core.models.errors import InputError
+
+_LOOKS_AROUND = re.compile(r"\(\?|\\[AZ]|[*+?}]\+")
+"""Groups with options or look-arounds, ends of the text, and parts that never give back."""
 
 Parts = tuple[str, str, str]
 """The text of a row before its first match, the match, and the text after it."""
@@ -22,7 +26,11 @@ def matcher(text: str, *, regex: bool, ignore_case: bool) -> Matcher:
     """Raises InputError for a bad regular expression."""
     if regex:
         return _Expression(text, ignore_case=ignore_case)
-    return _AnyCase(text) if ignore_case else _Literal(text)
+    if not ignore_case:
+        return _Literal(text)
+    if all(char.isascii() or char.lower() == char.upper() == char.casefold() for char in text):
+        return _AnyCase(text)
+    return _AnyCaseOfAll(text)
 
 
 class _Literal:
@@ -43,7 +51,26 @@ class _Literal:
 
 
 class _AnyCase:
-    """A text in any case, and in any of the ways that JSON may write it."""
+    """A text whose only letters with cases are ASCII: bytes are compared in lower case."""
+
+    def __init__(self, text: str) -> None:
+        self._forms = sorted({form.lower() for form in _written(text)})
+
+    def may_hold(self, data: bytes) -> bool:
+        lowered = data.lower()
+        return any(form in lowered for form in self._forms)
+
+    def find(self, raw: bytes) -> Parts | None:
+        lowered = raw.lower()
+        places = [(place, len(form)) for form in self._forms if (place := lowered.find(form)) >= 0]
+        if not places:
+            return None
+        place, size = min(places)
+        return _decode(raw[:place]), _decode(raw[place : place + size]), _decode(raw[place + size :])
+
+
+class _AnyCaseOfAll:
+    """A text with letters of any script in any case; slower."""
 
     def __init__(self, text: str) -> None:
         runs = re.findall(r"[\x00-\x7f]+|[^\x00-\x7f]", text)
@@ -63,15 +90,20 @@ class _Expression:
     """A regular expression over the characters of the row as the file holds them."""
 
     def __init__(self, text: str, *, ignore_case: bool) -> None:
+        flags = re.IGNORECASE if ignore_case else 0
         try:
-            self._pattern = re.compile(text, re.IGNORECASE if ignore_case else 0)
+            self._pattern = re.compile(text, flags)
         except re.error as error:
             raise InputError(
                 f"{text!r} is no regular expression: {error}", advice="Correct it, or search for the plain text."
             ) from error
+        # A match in a row is one in the text around it too, unless the expression looks beyond what it matches.
+        self._many_rows = None if _LOOKS_AROUND.search(text) else re.compile(text, flags | re.MULTILINE)
 
     def may_hold(self, data: bytes) -> bool:
-        return bool(data)
+        if self._many_rows is None or b"\r" in data or data.startswith(BOM):
+            return True
+        return self._many_rows.search(_decode(data)) is not None
 
     def find(self, raw: bytes) -> Parts | None:
         row = _decode(raw)

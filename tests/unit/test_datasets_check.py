@@ -11,6 +11,7 @@ import pytest
 
 from agentic_rl_tui.core.datasets import CheckCanceled, DatasetReport, Severity, check_file, statistics
 from agentic_rl_tui.core.datasets.blocks import MAX_LINE
+from agentic_rl_tui.core.datasets.jsonscan import show_path
 from agentic_rl_tui.core.datasets.rulebook import RULES
 
 GOOD = '{"messages": [{"role": "user", "content": "1+1?"}], "rollout_extra": {"solution": "2"}}'
@@ -78,7 +79,12 @@ LINE_CASES: list[tuple[str, str, str, str]] = [
         "messages[0].role",
         '"role" :',
     ),
-    (GOOD[:-1] + ', "x": ' + "[" * 1500 + "]" * 1500 + "}", "too-deep", "x" + "[0]" * 511, "[" * (1500 - 511) + "]"),
+    (
+        GOOD[:-1] + ', "x": ' + "[" * 1500 + "]" * 1500 + "}",
+        "too-deep",
+        show_path(("x", *[0] * 511)),
+        "[" * (1500 - 511) + "]",
+    ),
     ("[1, 2]", "not-an-object", "", "[1"),
     (' "text"', "not-an-object", "", '"text"'),
     ("7", "not-an-object", "", "7"),
@@ -257,6 +263,13 @@ def test_a_file_of_another_kind_gets_one_clear_problem(tmp_path: Path, content: 
     assert not report.is_ok
 
 
+@pytest.mark.parametrize("odd", [f"[{GOOD}]", "prompt, solution"])
+def test_one_odd_first_line_does_not_hide_the_rows(tmp_path: Path, odd: str) -> None:
+    report = checked(tmp_path, f"{odd}\n{GOOD}\nno\n")
+    assert report.rows == 3
+    assert [problem.line for problem in report.problems] == [1, 3]
+
+
 def test_what_is_no_file_is_a_problem_not_an_exception(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "missing.jsonl", tmp_path, tmp_path / "pipe"):
@@ -351,3 +364,14 @@ def test_the_supplied_files_are_sound(shared: Path) -> None:
     small = check_file(shared / "data/calc_train_min.jsonl")
     assert small.rows == 128
     assert [problem.rule for problem in small.problems] in ([], ["no-final-newline"])
+
+
+def test_long_names_and_deep_places_are_cut(tmp_path: Path) -> None:
+    line = GOOD[:-1] + f', "{"k" * 5000}": 1, "{"k" * 5000}": 2}}'
+    (problem,) = checked(tmp_path, line + "\n").problems
+    assert problem.rule == "duplicate-key"
+    assert len(problem.message) < 120
+    assert len(problem.json_path) < 60
+    assert show_path(("messages", 2, "role")) == "messages[2].role"
+    assert show_path(("a b", "\x1b", "c")) == '["a b"]["\\u001b"].c'
+    assert len(show_path((0,) * 5000)) == 401

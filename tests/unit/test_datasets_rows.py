@@ -102,6 +102,9 @@ def test_search_finds_rows_in_order_from_a_start(many: RowIndex) -> None:
 def test_search_by_expression(many: RowIndex) -> None:
     assert [hit.row for hit in many.search(r'"id": 1[05]00}$', regex=True)] == [1000, 1500]
     assert [hit.row for hit in many.search(r'"ID": 77}', regex=True, ignore_case=True)] == [77]
+    assert [hit.row for hit in many.search(r'^\{(?=.*"id": 7}$)', regex=True)] == [7]
+    assert [hit.row for hit in many.search(r"x++\"}\], \"id\": 12}\Z", regex=True)] == [12]
+    assert list(many.search("nowhere.*", regex=True)) == []
     with pytest.raises(InputError, match="no regular expression"):
         many.search("(", regex=True)
 

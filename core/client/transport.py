@@ -3,12 +3,14 @@
 import asyncio
 import ipaddress
 import json as jsonlib
+import os
 import platform
 import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -327,18 +329,12 @@ class Transport:
             socket = httpx.AsyncHTTPTransport(uds=str(self._socket), limits=_LIMITS, verify=False, trust_env=False)
             return httpx.AsyncClient(transport=socket, trust_env=False)
         with _readable_settings():
-            return httpx.AsyncClient(trust_env=way == "outside", verify=self._trusted(way, scheme), limits=_LIMITS)
+            return httpx.AsyncClient(trust_env=way == "outside", verify=_trusted(scheme), limits=_LIMITS)
 
     def _connect_sync(self, way: str, scheme: str) -> httpx.Client:
         """A client for one request sent from a thread."""
         with _readable_settings():
-            return httpx.Client(trust_env=way == "outside", verify=self._trusted(way, scheme))
-
-    def _trusted(self, way: str, scheme: str) -> ssl.SSLContext | bool:
-        """Certificates to trust: SSL_CERT_FILE and SSL_CERT_DIR where set, on loopback too."""
-        if way == "direct" and scheme == "http":
-            return False  # nothing to verify, and reading certificates costs a start 20 ms
-        return httpx.create_ssl_context(trust_env=True)
+            return httpx.Client(trust_env=way == "outside", verify=_trusted(scheme))
 
     @property
     def _socket(self) -> Path:
@@ -356,6 +352,19 @@ class _NoPlatform(Exception):
     def __init__(self, error: ArlError) -> None:
         super().__init__(error.message)
         self.error = error
+
+
+def _trusted(scheme: str) -> ssl.SSLContext | bool:
+    """Certificates to trust: SSL_CERT_FILE and SSL_CERT_DIR where set, on loopback too."""
+    if scheme == "http":
+        return False  # nothing to verify, and reading certificates costs a start 20 ms
+    return _context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(maxsize=4)
+def _context(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Read once for each setting: clients come and go within a process. Raises OSError."""
+    return httpx.create_ssl_context(trust_env=True)
 
 
 def is_loopback(host: str) -> bool:

@@ -1,5 +1,6 @@
 """AgenticRL: the whole service behind one object."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -63,6 +64,7 @@ class AgenticRL(Calls):
         if workspace_id is not None:
             settings = with_workspace(settings, workspace_id)
         self.session = Session(settings, api_key=api_key, retry=retry, http=http)
+        self._job_file: tuple[Path, Mapping[str, Any]] | None = None
         self._plan: JobPlan | None = None
         self._deployed: Sequence[Deployed] = ()
         self._ready_datasets: Sequence[ReadyDataset] = ()
@@ -99,13 +101,26 @@ class AgenticRL(Calls):
 
     @property
     def plan(self) -> JobPlan:
-        """The job as `init` read it; an empty one before. Raises ConfigError with every error of the job file."""
-        plan = self._plan or JobPlan(base=self.settings.workspace)
+        """The job as the job file has it; an empty one without. Raises ConfigError with every error of the file.
+
+        The first look checks the file and the workspace around it, which takes a moment.
+        """
+        if self._plan is None and self._job_file is not None:
+            from agentic_rl_tui.core.jobfile import load
+            from agentic_rl_tui.core.sdk.facts import facts_of
+
+            path, overrides = self._job_file
+            self._plan = JobPlan(self.base, document=load(path, facts=facts_of(self.base), overrides=overrides))
+        plan = self._plan or JobPlan(self.base)
         return from_document(plan.document) if plan.document is not None else plan
+
+    async def _planned(self) -> JobPlan:
+        """`plan` without holding up the event loop."""
+        return await asyncio.to_thread(lambda: self.plan)
 
     @property
     def base(self) -> Path:  # type: ignore[override]
-        return self._plan.base if self._plan is not None else self.settings.workspace
+        return self._job_file[0].parent if self._job_file is not None else self.settings.workspace
 
     async def __aenter__(self) -> Self:
         return self
@@ -126,19 +141,17 @@ class AgenticRL(Calls):
         refused yet: `run`, `register_functions`, `upload_datasets` and `submit_job` raise what the check found, all
         of it, before they send anything. Raises ConfigError when the file cannot be read at all.
         """
-        from agentic_rl_tui.core.jobfile import load
-        from agentic_rl_tui.core.sdk.facts import facts_of
-
         given = {key: value for key, value in overrides.items() if value is not None}
         self._deployed, self._ready_datasets = (), ()
+        self._job_file = self._plan = None
         if config_path is None:
-            self._plan = JobPlan(base=self.settings.workspace).with_changes(**_plan_changes(given))
+            self._plan = JobPlan(self.settings.workspace).with_changes(**_plan_changes(given))
             return self
         path = Path(config_path)
         if not path.is_absolute() and not path.exists():
             path = self.settings.workspace / path
-        base = path.absolute().parent
-        self._plan = JobPlan(base=base, document=load(path, facts=facts_of(base), overrides=given))
+        _require_readable(path)
+        self._job_file = (path.absolute(), given)
         return self
 
     async def register_functions(
@@ -152,7 +165,7 @@ class AgenticRL(Calls):
         from agentic_rl_tui.core.sdk.register import by_kind
         from agentic_rl_tui.core.sdk.workflow import Workflow
 
-        plan = self.plan.with_changes(functions=components(functions))
+        plan = (await self._planned()).with_changes(functions=components(functions))
         if not plan.functions:
             raise InputError("there is no function to register", advice="Pass functions=, or init() a job file.")
         self._deployed = await Workflow(self.session, plan, on_event).register(load=not lazy_load)
@@ -174,7 +187,7 @@ class AgenticRL(Calls):
         from agentic_rl_tui.core.sdk.upload import by_use
         from agentic_rl_tui.core.sdk.workflow import Workflow
 
-        plan = self.plan
+        plan = await self._planned()
         wanted = _given_datasets(datasets, training_files, validation_files)
         chosen = plan.datasets if wanted is None else wanted
         if not chosen:
@@ -202,7 +215,7 @@ class AgenticRL(Calls):
         """
         from agentic_rl_tui.core.sdk.workflow import Workflow, on_service
 
-        plan = self._changed(model, hyper_parameters, resources, job_name, teacher_model)
+        plan = _changed(await self._planned(), model, hyper_parameters, resources, job_name, teacher_model)
         plan = plan.with_changes(functions=components(functions), datasets=_several(datasets))
         plan, ready, data = on_service(
             plan,
@@ -233,7 +246,7 @@ class AgenticRL(Calls):
         """
         from agentic_rl_tui.core.sdk.workflow import Workflow
 
-        plan = self._changed(model, hyper_parameters, resources, job_name, teacher_model)
+        plan = _changed(await self._planned(), model, hyper_parameters, resources, job_name, teacher_model)
         chosen = datasets(training_datasets, validation_datasets)
         plan = plan.with_changes(functions=components(functions), datasets=chosen)
         workflow = Workflow(self.session, plan, on_event)
@@ -262,22 +275,35 @@ class AgenticRL(Calls):
         """Submissions of this profile that were broken off before their outcome was known, newest first."""
         return self.session.journal().abandoned(scope=self.session.scope())
 
-    def _changed(
-        self,
-        model: str | None,
-        hyper_parameters: Mapping[str, Any] | None,
-        resources: Mapping[str, Any] | None,
-        job_name: str | None,
-        teacher_model: str | None,
-    ) -> JobPlan:
-        plan = self.plan
-        return plan.with_changes(
-            model=model,
-            name=job_name,
-            teacher_model=teacher_model,
-            hyper_parameters={**plan.hyper_parameters, **hyper_parameters} if hyper_parameters else None,
-            resources={**plan.resources, **resources} if resources else None,
-        )
+
+def _changed(
+    plan: JobPlan,
+    model: str | None,
+    hyper_parameters: Mapping[str, Any] | None,
+    resources: Mapping[str, Any] | None,
+    job_name: str | None,
+    teacher_model: str | None,
+) -> JobPlan:
+    """The plan with a call's own values, which win; single hyper-parameters and resources are added to the plan's."""
+    return plan.with_changes(
+        model=model,
+        name=job_name,
+        teacher_model=teacher_model,
+        hyper_parameters={**plan.hyper_parameters, **hyper_parameters} if hyper_parameters else None,
+        resources={**plan.resources, **resources} if resources else None,
+    )
+
+
+def _require_readable(path: Path) -> None:
+    """Raises ConfigError as a check of the file would."""
+    try:
+        path.open("rb").close()
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the job file {path} cannot be read: {getattr(error, 'strerror', None) or error}",
+            advice="Check the path and its permissions.",
+            number=1001,
+        ) from error
 
 
 def _plan_changes(given: Mapping[str, Any]) -> dict[str, Any]:

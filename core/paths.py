@@ -82,6 +82,10 @@ class PlatformPaths:
         return self.root / "packages"
 
     @property
+    def traces(self) -> Path:
+        return self.root / "traces"
+
+    @property
     def jobs(self) -> Path:
         """Reports, trajectories and checkpoints, one directory a job."""
         return self.root / "jobs"

@@ -15,7 +15,7 @@ from agentic_rl_tui.core.platform import wire
 from agentic_rl_tui.core.platform.faults import FaultInjector, Faults
 from agentic_rl_tui.core.platform.guard import TokenGuard
 from agentic_rl_tui.core.platform.options import PlatformOptions
-from agentic_rl_tui.core.platform.routes import files, functions, jobs, local, trigger
+from agentic_rl_tui.core.platform.routes import files, functions, jobs, local, traces, trigger
 from agentic_rl_tui.core.platform.service import Platform
 
 
@@ -83,7 +83,7 @@ def _with_faults(app: ASGIApp, faults: Faults) -> ASGIApp:
 
 def _starlette(lifespan: Any = None) -> Starlette:
     app = Starlette(
-        routes=[*functions.routes, *files.routes, *jobs.routes, *local.routes, *trigger.routes],
+        routes=[*functions.routes, *files.routes, *jobs.routes, *local.routes, *traces.routes, *trigger.routes],
         exception_handlers={HTTPException: wire.http_exception},
         lifespan=lifespan,
     )

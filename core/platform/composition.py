@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 def engine_scheduler(platform: "Platform") -> Scheduler:
     gateway = Gateway(base_url=platform.identity.gateway_url)
     platform.gateway_app = gateway.app
+
+    def count_calls(key: str) -> int | None:
+        session = gateway.find(key)
+        return None if session is None else len(session.calls)
+
+    platform.traces.count_calls = count_calls
     platform.practice = PracticeRoom(gateway)
     engine = Engine(
         jobs=platform.jobs,
@@ -21,6 +27,7 @@ def engine_scheduler(platform: "Platform") -> Scheduler:
         gateway=gateway,
         artefacts=platform.paths.jobs,
         options=platform.engine_options,
+        tally=platform.traces.tally,
     )
     return Scheduler(
         jobs=platform.jobs, log=platform.job_logs, engine=engine, max_running=platform.options.max_running_jobs

@@ -19,6 +19,7 @@ from agentic_rl_tui.core.platform.packages import Packages
 from agentic_rl_tui.core.platform.store.functions import Entity, Functions, StoredInstance
 from agentic_rl_tui.core.platform.store.logs import InstanceLogs
 from agentic_rl_tui.core.platform.tasks import Tasks
+from agentic_rl_tui.core.platform.traces import TraceKeeper
 
 _log = logging.getLogger(__name__)
 
@@ -86,6 +87,7 @@ class Instances:
         idle_s: float,
         max_waiting: int,
         make_pool: Callable[[PoolRequest], Pool] | None = None,
+        traces: TraceKeeper | None = None,
     ) -> None:
         self._functions = functions
         self._packages = packages
@@ -95,6 +97,7 @@ class Instances:
         self._idle_s = idle_s
         self._max_waiting = max_waiting
         self._make_pool = make_pool or function_pool
+        self._traces = traces
         self._running: dict[str, _Running] = {}
         self._failures: dict[str, str] = {}
         self._starts = itertools.count(1)
@@ -142,10 +145,26 @@ class Instances:
             raise Busy
         running.calls += 1
         try:
-            return await pool.call(payload)
+            result = await pool.call(payload)
         finally:
             running.calls -= 1
             running.used_at = time.monotonic()
+        self.trace(instance, payload, result)
+        return result
+
+    def trace(self, instance: StoredInstance, payload: dict[str, Any], result: CallResult, *, job_id: str = "") -> None:
+        """Keep the spans of a call."""
+        entity = self._functions.entity(instance.entity_id) if self._traces is not None else None
+        if entity is not None and self._traces is not None:
+            self._traces.take(
+                payload,
+                result,
+                function=entity.class_name,
+                kind=entity.kind.value,
+                env=environment(Runtime.model_validate(instance.runtime)),
+                job_id=job_id,
+                source="job" if job_id else "call",
+            )
 
     async def stop(self, instance_id: str) -> None:
         running = self._running.pop(instance_id, None)
@@ -251,9 +270,13 @@ class JobFunction:
     _pool: Pool
     _instances: Instances
     _timeout_s: float | None
+    _job_id: str = ""
 
     async def call(self, payload: dict[str, Any], *, timeout_s: float | None = None) -> CallResult:
-        return await self._pool.call(payload, timeout_s=self._timeout_s if timeout_s is None else timeout_s)
+        result = await self._pool.call(payload, timeout_s=self._timeout_s if timeout_s is None else timeout_s)
+        if result.trace or self.kind is FunctionKind.ROLLOUT:
+            self._instances.trace(self.instance, payload, result, job_id=self._job_id)
+        return result
 
     async def close(self) -> None:
         await self._instances.stop(self.instance.instance_id)
@@ -276,7 +299,7 @@ class JobFunctions:
             entity, runtime=runtime.model_dump(exclude_none=True), name=name, job_id=job_id
         )
         pool = await self._instances.start(instance, hold=True)
-        return JobFunction(entity.kind, name, pool.slots, instance, pool, self._instances, timeout_s)
+        return JobFunction(entity.kind, name, pool.slots, instance, pool, self._instances, timeout_s, job_id)
 
 
 def workers(runtime: Runtime) -> tuple[int, int]:

@@ -26,6 +26,7 @@ class PlatformOptions:
     max_running_jobs: jobs that run at once; the others wait. max_files and max_total_bytes: quota of uploaded files.
     idle_s: how long an unused function instance keeps its workers. upload_url_s: how long an upload URL is valid.
     max_waiting_calls: calls of one instance that may wait for a free slot before further ones are refused.
+    trace_days and max_trace_bytes: how long, and up to which size in all, traces are kept.
     """
 
     max_running_jobs: int = 1
@@ -36,6 +37,8 @@ class PlatformOptions:
     upload_url_s: float = 3600.0
     idle_s: float = 300.0
     max_waiting_calls: int = 100
+    trace_days: float = 14.0
+    max_trace_bytes: int = 1 << 30
     faults: Faults = field(default_factory=Faults)
 
     @classmethod

@@ -30,6 +30,7 @@ from agentic_rl_tui.core.platform.store.functions import Functions
 from agentic_rl_tui.core.platform.store.jobs import Jobs
 from agentic_rl_tui.core.platform.store.logs import InstanceLogs, JobLogs
 from agentic_rl_tui.core.platform.tasks import Tasks
+from agentic_rl_tui.core.platform.traces import TraceKeeper
 
 _log = logging.getLogger(__name__)
 
@@ -97,6 +98,12 @@ class Platform:
             url_lifetime_s=self.options.upload_url_s,
         )
         self.layers = Layers(self.functions, self.tasks, self.options.faults)
+        self.traces = TraceKeeper(
+            self.paths.traces,
+            self.tasks,
+            max_age_s=self.options.trace_days * 86_400,
+            max_bytes=self.options.max_trace_bytes,
+        )
         self.instances = Instances(
             self.functions,
             self.packages,
@@ -106,6 +113,7 @@ class Platform:
             idle_s=self.options.idle_s,
             max_waiting=self.options.max_waiting_calls,
             make_pool=make_pool,
+            traces=self.traces,
         )
         self.job_functions = JobFunctions(self.functions, self.instances)
         self.job_check = JobCheck(has_file=lambda file_id: self.files.get(file_id) is not None, entity=self._entity)
@@ -116,6 +124,7 @@ class Platform:
         await self._sweep()
         await self.scheduler.recover()
         await self.scheduler.start()
+        self.traces.start()
         self.tasks.start(self.instances.watch())
         self.tasks.start(self._watch_jobs())
 
@@ -126,7 +135,7 @@ class Platform:
 
     async def stop(self) -> None:
         self.begin_stop()
-        for end in (self.scheduler.stop, self.instances.close, self.tasks.stop):
+        for end in (self.scheduler.stop, self.instances.close, self.traces.stop, self.tasks.stop):
             await _quietly(end)
         self.instance_logs.close()
         self.job_logs.close()
@@ -176,6 +185,7 @@ class Platform:
         for instance in self.functions.instances_of_job(job_id):
             await self.instances.delete(instance.instance_id)
         self.job_logs.remove(job_id)
+        await self.traces.remove_job(job_id)
         await asyncio.to_thread(shutil.rmtree, self.paths.jobs / job_id, ignore_errors=True)
         return True
 

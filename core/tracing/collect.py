@@ -77,7 +77,7 @@ def _model_calls(
     if why is not None:
         return Counted(traced, total, (why,))
     unsupported = [name for name in (facts or {}).get("unsupported", ()) if not name.startswith("tool ")]
-    is_instrumented = facts is not None and (facts["clients"] or _wraps_models(facts))
+    is_instrumented = traced or (facts is not None and (facts["clients"] or _wraps_models(facts)))
     reasons = []
     if any(post.get("path", "").endswith("/responses") and not post.get("traced") for post in posts):
         reasons.append("the responses API gives no spans; wrap its calls with @observe_llm")
@@ -121,7 +121,7 @@ def _tool_calls(
         reasons.append("trace_tool() was called after the first tool call; call it in setup()")
     elif unsupported:
         reasons.append(f"trace_tool() cannot wrap {', '.join(unsupported)}; use @observe_tool")
-    elif facts is None or not facts["tools"]:
+    elif not traced and (facts is None or not facts["tools"]):
         reasons.append(NEVER_TOOL)
         if any(record.get("mcp") for record in outside):
             reasons.append("a decorator on the MCP server's side has no effect here; trace what get_tools() gives")

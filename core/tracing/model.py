@@ -121,3 +121,72 @@ class Completeness:
             Counted(tools[0], tools[1], tuple(tools[2])),
             tuple(record.get("cautions") or ()),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call of a function, as a list shows it. source: ``job``, ``call``, ``test`` or ``import``.
+
+    status: how the call ended; detail: why it did not end well. started_ns is since the epoch.
+    """
+
+    trace_id: str
+    function: str = ""
+    kind: str = ""
+    source: str = "call"
+    job_id: str = ""
+    rollout_id: str = ""
+    sample_id: str = ""
+    attempt_id: str = ""
+    started_ns: int = 0
+    duration_s: float = 0.0
+    status: str = "ok"
+    detail: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    errors: int = 0
+    spans: int = 0
+    completeness: Completeness = field(default_factory=Completeness)
+
+    @classmethod
+    def over(cls, spans: Sequence[Span], **facts: Any) -> Run:
+        """Sums over the spans; ids that are not given are read from them."""
+        ids = {
+            name: next((str(value) for span in spans if (value := span.attributes.get(key)) is not None), "")
+            for name, key in _ID_KEYS.items()
+        }
+        begin = min(span.start_ns for span in spans)
+        end = max(span.end_ns or span.start_ns for span in spans)
+        llm = [span for span in spans if span.role == "LLM"]
+        known: dict[str, Any] = {
+            **ids,
+            "trace_id": spans[0].trace_id,
+            "started_ns": begin,
+            "duration_s": (end - begin) / 1e9,
+            "tokens_in": _sum(llm, "gen_ai.usage.input_tokens"),
+            "tokens_out": _sum(llm, "gen_ai.usage.output_tokens"),
+            "errors": sum(span.is_error for span in spans),
+            "spans": len(spans),
+        }
+        return cls(**(known | {name: value for name, value in facts.items() if value not in (None, "")}))
+
+    def record(self) -> Record:
+        found = {name: getattr(self, name) for name in self.__slots__ if name != "completeness"}
+        return {**found, "completeness": self.completeness.record()}
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Run:
+        """Entries that nobody knows are passed over."""
+        known = {name: value for name, value in record.items() if name in cls.__slots__ and name != "completeness"}
+        return cls(**known, completeness=Completeness.of(record.get("completeness")))
+
+
+_ID_KEYS = {
+    "rollout_id": "bailian.agentic_rl.rollout_id",
+    "sample_id": "bailian.agentic_rl.sample_id",
+    "attempt_id": "bailian.agentic_rl.attempt_id",
+}
+
+
+def _sum(spans: Sequence[Span], key: str) -> int:
+    return sum(value for span in spans if isinstance(value := span.attributes.get(key), int))

@@ -80,6 +80,7 @@ def _begin(
     attributes = {
         "gen_ai.span.kind": logical.upper(),
         "gen_ai.operation.name": name,
+        "operation.name": name,
         **ids_of(field(given, "request_metadata")),
     }
     otel_kind = getattr(span_kind, "name", span_kind) or "INTERNAL"

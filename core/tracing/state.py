@@ -63,6 +63,7 @@ class Use:
     def facts(self) -> Record:
         """What the side that judges completeness has to know."""
         return {
+            "api": "own" if self.is_used else "real",
             "clients": self.clients,
             "tools": self.tools,
             "unsupported": list(self.unsupported),

@@ -47,12 +47,15 @@ def _patch(cls: Any, method: str, make: Callable[[Any], Any]) -> None:
 
 
 def _span_kind() -> str | None:
-    """The kind of the span we are in."""
+    """The kind of the span we are in; the vendor's module says it only at the end, so its name has to do."""
     from opentelemetry import trace
 
-    attributes = getattr(trace.get_current_span(), "attributes", None) or {}
-    kind = attributes.get("gen_ai.span.kind")
-    return str(kind) if kind is not None else None
+    span = trace.get_current_span()
+    kind = (getattr(span, "attributes", None) or {}).get("gen_ai.span.kind")
+    if kind is None:
+        first = str(getattr(span, "name", "")).partition(" ")[0]
+        return {"chat": "LLM", "execute_tool": "TOOL"}.get(first)
+    return str(kind)
 
 
 def _http(original: Any) -> Any:

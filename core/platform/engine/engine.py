@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from agentic_rl_tui.core.platform.engine.practice import PracticePolicy
 from agentic_rl_tui.core.platform.engine.report import ReportBook, write_from_disk
 from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryWriter
 from agentic_rl_tui.core.platform.ports import DataFiles, FunctionOpener, JobLog, JobRecord, JobStore
+from agentic_rl_tui.core.tracing.collect import Tally
 
 PLATFORM_STOPPED = "platform stopped"
 STOP_LIMIT_S = 0.7
@@ -45,7 +46,7 @@ class _End(Exception):
 
 
 class Engine:
-    """Runs jobs; may run several at once. artefacts holds one folder a job."""
+    """Runs jobs; may run several at once. artefacts holds one folder a job; tally tells how complete its traces are."""
 
     def __init__(
         self,
@@ -57,7 +58,9 @@ class Engine:
         gateway: Gateway,
         artefacts: Path,
         options: EngineOptions | None = None,
+        tally: Callable[[str], Tally | None] = lambda _job_id: None,
     ) -> None:
+        self.tally = tally
         self.jobs = jobs
         self.log = log
         self.functions = functions
@@ -278,7 +281,9 @@ class _Life:
     def _report(self, status: JobStatus, end: _End | None) -> dict[str, Any]:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         plan = self._plan
+        tally = self._engine.tally(self._job.job_id)
         facts: dict[str, Any] = {
+            "tracing": None if tally is None else tally.record(),
             "job_id": self._job.job_id,
             "job_name": self._job.name,
             "model": self._job.request.model,
@@ -305,6 +310,9 @@ class _Life:
     async def _say_end(self, end: _End | None, report: dict[str, Any]) -> None:
         for text in self._failures.take():
             await self._log.warning(text)
+        tally = self._engine.tally(self._job.job_id)
+        if tally is not None:
+            await self._log.info(f"traces: {tally.text}")
         if end is not None and end.detail:
             await self._log.error("\n".join(f"    {line}" for line in end.detail.rstrip().splitlines()))
         if end is not None and end.status is JobStatus.FAILED:

@@ -1,0 +1,205 @@
+"""OTLP in JSON, as collectors take it and as files hold it: writing, and reading what anybody wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.tracing.model import Record, Run, Span
+
+SERVICE = "agentic-rl-function"
+_KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
+_STATUSES = ("UNSET", "OK", "ERROR")
+_RUN_KEY = "agentic_rl.run"
+
+
+def encode(traces: Iterable[tuple[Run, Sequence[Span]]], *, service: str = SERVICE) -> Record:
+    """The body of an export request; each run is a resource of its own, which keeps what a list shows of it."""
+    return {"resourceSpans": [_resource(run, spans, service) for run, spans in traces]}
+
+
+def _resource(run: Run, spans: Sequence[Span], service: str) -> Record:
+    attributes: dict[str, Any] = {"service.name": service, _RUN_KEY: json.dumps(run.record(), ensure_ascii=False)}
+    for name in ("function", "job_id"):
+        if getattr(run, name):
+            attributes[f"agentic_rl.{name}"] = getattr(run, name)
+    ordered = sorted(spans, key=lambda span: span.scope)
+    return {
+        "resource": {"attributes": _attributes(attributes)},
+        "scopeSpans": [
+            {"scope": {"name": scope}, "spans": [_span(span) for span in group]}
+            for scope, group in groupby(ordered, key=lambda span: span.scope)
+        ],
+    }
+
+
+def _span(span: Span) -> Record:
+    found: Record = {
+        "traceId": span.trace_id,
+        "spanId": span.span_id,
+        "name": span.name,
+        "kind": _KINDS.index(span.kind) if span.kind in _KINDS else 1,
+        "startTimeUnixNano": str(span.start_ns),
+        "endTimeUnixNano": str(span.end_ns or span.start_ns),
+        "attributes": _attributes(span.attributes),
+        "events": [
+            {
+                "name": event.get("name", ""),
+                "timeUnixNano": str(event.get("time_ns", 0)),
+                "attributes": _attributes(event.get("attributes") or {}),
+            }
+            for event in span.events
+        ],
+        "status": {"code": _STATUSES.index(span.status) if span.status in _STATUSES else 0},
+    }
+    if span.message:
+        found["status"]["message"] = span.message
+    if span.parent_id:
+        found["parentSpanId"] = span.parent_id
+    return found
+
+
+def _attributes(values: Mapping[str, Any]) -> list[Record]:
+    return [{"key": key, "value": _value(value)} for key, value in values.items()]
+
+
+def _value(value: Any) -> Record:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list | tuple):
+        return {"arrayValue": {"values": [_value(item) for item in value]}}
+    if isinstance(value, Mapping):
+        return {"kvlistValue": {"values": _attributes(value)}}
+    return {"stringValue": "" if value is None else str(value)}
+
+
+def decode(text: str | bytes) -> list[tuple[Run, tuple[Span, ...]]]:
+    """The runs in an export: one document, or one a line as file exporters write them. Raises InputError."""
+    spans: dict[str, dict[str, Span]] = {}
+    runs: dict[str, Run] = {}
+    for document in _documents(text):
+        for resource in _list(document, "resourceSpans", "resource_spans"):
+            facts = _plain(_list(resource.get("resource") or {}, "attributes"))
+            for scope in _list(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
+                name = str((scope.get("scope") or {}).get("name", ""))
+                for raw in _list(scope, "spans"):
+                    span = _read_span(raw, name)
+                    spans.setdefault(span.trace_id, {})[span.span_id] = span
+                    _keep_run(runs, span.trace_id, facts)
+    found = []
+    for trace_id, group in spans.items():
+        ordered = tuple(sorted(group.values(), key=lambda span: span.start_ns))
+        found.append((runs.get(trace_id) or Run.over(ordered, source="import", **_named(ordered)), ordered))
+    if not found:
+        raise InputError("the file holds no spans", advice="Give an export in OTLP JSON: a resourceSpans object.")
+    return found
+
+
+def _named(spans: Sequence[Span]) -> dict[str, Any]:
+    root = next((span for span in spans if not span.parent_id), spans[0])
+    return {"function": root.name, "status": "raised" if root.is_error else "ok", "detail": root.message}
+
+
+def _keep_run(runs: dict[str, Run], trace_id: str, facts: Mapping[str, Any]) -> None:
+    if trace_id in runs or not isinstance(facts.get(_RUN_KEY), str):
+        return
+    try:
+        run = Run.of(json.loads(facts[_RUN_KEY]))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return
+    if run.trace_id == trace_id:
+        runs[trace_id] = run
+
+
+def _documents(text: str | bytes) -> Iterator[Mapping[str, Any]]:
+    try:
+        try:
+            yield _mapping(json.loads(text))
+        except ValueError:
+            lines = text.splitlines()
+            if len(lines) < 2:
+                raise
+            for line in lines:
+                if line.strip():
+                    yield _mapping(json.loads(line))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"the file is no OTLP JSON: {error}") from error
+
+
+def _mapping(document: Any) -> Mapping[str, Any]:
+    if not isinstance(document, Mapping):
+        raise ValueError("a document is no object")
+    return document
+
+
+def _list(holder: Any, *names: str) -> list[Any]:
+    for name in names:
+        value = holder.get(name) if isinstance(holder, Mapping) else None
+        if isinstance(value, list):
+            return [item for item in value if isinstance(item, Mapping)]
+    return []
+
+
+def _read_span(raw: Mapping[str, Any], scope: str) -> Span:
+    try:
+        trace_id, span_id = str(raw["traceId"]).lower(), str(raw["spanId"]).lower()
+        start = int(raw["startTimeUnixNano"])
+        end = int(raw.get("endTimeUnixNano") or 0)
+        status = raw.get("status") or {}
+        return Span(
+            trace_id,
+            span_id,
+            str(raw.get("parentSpanId") or "").lower() or None,
+            str(raw.get("name", "")),
+            _word(raw.get("kind", 1), _KINDS, "SPAN_KIND_"),
+            start,
+            end or None,
+            _plain(_list(raw, "attributes")),
+            tuple(
+                {
+                    "name": str(event.get("name", "")),
+                    "time_ns": int(event.get("timeUnixNano") or 0),
+                    "attributes": _plain(_list(event, "attributes")),
+                }
+                for event in _list(raw, "events")
+            ),
+            _word(status.get("code", 0), _STATUSES, "STATUS_CODE_"),
+            str(status.get("message", "")),
+            scope,
+        )
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"a span cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _word(code: Any, words: Sequence[str], prefix: str) -> str:
+    """Enumerations come as numbers or as their names."""
+    if isinstance(code, int):
+        return words[code] if 0 <= code < len(words) else words[0]
+    name = str(code).removeprefix(prefix)
+    return name if name in words else words[0]
+
+
+def _plain(attributes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {str(item.get("key")): _read(item.get("value")) for item in attributes}
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, Mapping) or not value:
+        return None
+    name, inner = next(iter(value.items()))
+    if name == "intValue":
+        return int(inner)
+    if name == "doubleValue":
+        return float(inner)
+    if name == "arrayValue":
+        return [_read(item) for item in _list(inner, "values")]
+    if name == "kvlistValue":
+        return _plain(_list(inner, "values"))
+    return inner

@@ -1,0 +1,1 @@
+"""The local platform: the protocol of the service, answered on this machine."""

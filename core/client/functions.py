@@ -7,16 +7,20 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from agentic_rl_tui.core.client import answers
 from agentic_rl_tui.core.client.answers import Answer
 from agentic_rl_tui.core.client.files import byte_limit
+from agentic_rl_tui.core.client.function_answers import (
+    FunctionAnswer,
+    call_error,
+    instance_of,
+    log_page_of,
+    object_of,
+    runtime_body,
+    signature_of,
+)
 from agentic_rl_tui.core.client.multipart import FileBody, Progress
-from agentic_rl_tui.core.client.retry import RetryPolicy
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
 from agentic_rl_tui.core.models.errors import (
-    AuthError,
     BadResponse,
     DeploymentError,
     FunctionFailed,
@@ -39,26 +43,11 @@ from agentic_rl_tui.core.models.text import plain
 
 MIB = 1 << 20
 LAYER_S = 600.0
+_LAYER_WORDS = ("message", "error", "error_message", "reason", "log", "build_log")
 LAYER_FAILED = frozenset({"FAILED", "FAIL", "ERROR", "CANCELED", "CANCELLED"})
 
 LayerProgress = Callable[[str, float], None]
 """The layer's status word and the seconds waited so far."""
-
-
-class FunctionAnswer(dict[str, Any]):
-    """What a function answered, as the dict it is; `is_ok` tells a success from ``status: failed``."""
-
-    latency_s: float = 0.0
-
-    @property
-    def is_ok(self) -> bool:
-        return bool(self.get("status", "success") == "success")
-
-    @property
-    def error(self) -> str | None:
-        """The function's own words for a failure."""
-        found = self.get("error")
-        return None if found is None else str(found)
 
 
 class Functions:
@@ -70,7 +59,7 @@ class Functions:
         key = unique_key or f"{kind.value}-{uuid.uuid4()}"
         answer = await self._post("/fine-tunes/generate/faas/upload/url", {"unique_key": key}, idempotent=True)
         url = answer.text("url")
-        redact.add(*_signature(url))
+        redact.add(*signature_of(url))
         return url, key
 
     async def put_package(self, url: str, package: Path, *, progress: Progress | None = None) -> None:
@@ -173,14 +162,14 @@ class Functions:
         entity = checked_id(entity_id, "entity id")
         tag = checked_id(job or str(uuid.uuid4()), "job tag")
         answer = await self._post(f"/fine-tunes/online/faas/jobId-{tag}/{entity}", body)
-        return _instance(answer, None)
+        return instance_of(answer, None)
 
     async def query(self, instance_id: str) -> Instance:
         """Where an instance answers and how far it is. A query changes nothing and is retried."""
         answer = await self._post(
             f"/fine-tunes/query/faas/{checked_id(instance_id, 'instance id')}", {}, idempotent=True
         )
-        return _instance(answer, instance_id)
+        return instance_of(answer, instance_id)
 
     async def wait_active(self, instance_id: str, *, timeout_s: float = 120.0, interval_s: float = 1.0) -> Instance:
         """The instance once it is deployed. Raises DeploymentError when it never is; unknown states count as active."""
@@ -204,15 +193,14 @@ class Functions:
         """The function server's own words; ``status`` is ``healthy`` when it takes calls."""
         url = instance.trigger_url.rstrip("/") + "/health"
         response = await self._transport.raw(Request("GET", url, token=instance.trigger_token))
-        body = _object(response.content)
+        body = object_of(response.content)
         if response.is_success and body is not None:
             return body
-        raise _function_error(response.status_code, body, response.content, instance)
+        raise call_error(response.status_code, body, response.content, instance)
 
     async def wait_healthy(self, instance: Instance, *, timeout_s: float = 120.0, interval_s: float = 1.0) -> None:
         """Wait until an instance takes calls. Raises DeploymentError with its last words."""
         started = time.monotonic()
-        patient = RetryPolicy(attempts=1)
         while True:
             try:
                 body = await self.health(instance)
@@ -223,7 +211,7 @@ class Functions:
                 last = error.message
             if time.monotonic() - started + interval_s > timeout_s:
                 raise DeploymentError(f"{instance.instance_id} is not ready: {last}", number=1430)
-            await patient.sleep(interval_s)
+            await self._transport.retry.sleep(interval_s)
 
     async def call(
         self, instance: Instance, payload: Mapping[str, Any], *, timeout_s: float | None = None
@@ -237,9 +225,9 @@ class Functions:
         started = time.monotonic()
         request = Request("POST", url, json=dict(payload), token=instance.trigger_token, limit_s=limit_s)
         response = await self._transport.raw(request, idempotent=False)
-        body = _object(response.content)
+        body = object_of(response.content)
         if not response.is_success or body is None:
-            raise _function_error(response.status_code, body, response.content, instance)
+            raise call_error(response.status_code, body, response.content, instance)
         result = FunctionAnswer(body)
         result.latency_s = time.monotonic() - started
         return result
@@ -267,7 +255,7 @@ class Functions:
         answer = await self._post(
             f"/fine-tunes/query/faas/log/{checked_id(instance_id, 'instance id')}", body, idempotent=True
         )
-        return _log_page(answer, page, page_size)
+        return log_page_of(answer, page, page_size)
 
     async def iter_logs(
         self,
@@ -306,121 +294,3 @@ class Functions:
     async def _post(self, target: str, body: dict[str, Any], *, idempotent: bool = False) -> Answer:
         request = Request("POST", target, json=body, limit_s=self._transport.work_limit())
         return await self._transport.call(request, idempotent=idempotent)
-
-
-_LAYER_WORDS = ("message", "error", "error_message", "reason", "log", "build_log")
-
-
-def runtime_body(runtime: Runtime | Mapping[str, Any] | None) -> dict[str, Any]:
-    """A runtime as the service takes it: unset fields left out, environment values as text.
-
-    Booleans become ``true`` and ``false``; every other value keeps its meaning as text in the process environment.
-    """
-    if runtime is None:
-        return {}
-    values = runtime.model_dump(exclude_none=True) if isinstance(runtime, Runtime) else dict(runtime)
-    body = {key: value for key, value in values.items() if value is not None}
-    if isinstance(body.get("env"), Mapping):
-        body["env"] = {str(key): environment_value(value) for key, value in body["env"].items()}
-    return body
-
-
-def environment_value(value: Any) -> Any:
-    return ("true" if value else "false") if isinstance(value, bool) else value
-
-
-def _instance(answer: Answer, instance_id: str | None) -> Instance:
-    output = dict(answer.part("output"))
-    found = output.pop("instanceId", None) or output.get("instance_id") or instance_id
-    url = output.get("trigger_url")
-    words = output.get("message") or answer.body.get("message")
-    if not found or not isinstance(url, str) or not url.strip() or output.get("status") == InstanceState.UNKNOWN:
-        if words:
-            raise DeploymentError(
-                f"the instance does not answer: {plain(str(words))}", request_id=answer.request_id, number=1440
-            )
-        raise answer.bad("the answer has no instance with a trigger_url")
-    token = output.get("trigger_token")
-    redact.add(token if isinstance(token, str) else None)
-    return answer.model(Instance, {**output, "instance_id": str(found), "trigger_token": token or ""})
-
-
-def _log_page(answer: Answer, page: int, page_size: int) -> InstanceLogPage:
-    data = answer.part("output", "data")
-    rows = data.get("log_entries", data.get("logEntries"))
-    entries = []
-    for row in rows if isinstance(rows, list) else []:
-        fields = row if isinstance(row, dict) else {"message": str(row)}
-        if "instanceId" in fields:
-            fields = {**fields, "instance_id": fields["instanceId"]}
-        entries.append(answers.tolerant(InstanceLogEntry, fields))
-    total = data.get("total_count", data.get("totalCount"))
-    return InstanceLogPage(
-        entries=tuple(entries),
-        page_number=page,
-        page_size=page_size,
-        total=total if isinstance(total, int) else len(entries),
-    )
-
-
-def _object(content: bytes) -> dict[str, Any] | None:
-    try:
-        value = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-_CALL_KINDS = {400: "invalid_input", 422: "invalid_input", 499: "canceled", 502: "died", 503: "busy", 504: "timeout"}
-
-
-def _function_error(
-    status: int, body: dict[str, Any] | None, content: bytes, instance: Instance
-) -> FunctionFailed | AuthError:
-    """What a function server's error answer says, with the user's message and traceback where it has them."""
-    words: Any = None
-    if body is not None:
-        words = next((body[key] for key in ("detail", "message", "Message", "error") if body.get(key)), None)
-    if isinstance(words, list):
-        parts = [
-            f"{'.'.join(map(str, item.get('loc', ())))}: {item.get('msg', '?')}"
-            if isinstance(item, dict)
-            else str(item)
-            for item in words
-        ]
-        words = "; ".join(parts)
-    if words is None:
-        words = content[:300].decode("utf-8", "replace").strip() or "an empty answer"
-    message = plain(str(words))
-    facts: dict[str, Any] = {"status": status, "method": "POST", "path": f"/{instance.instance_id}"}
-    if status in (401, 403):
-        return AuthError(f"the function refused its token: {message}", advice="Query the instance again.", **facts)
-    kind = _CALL_KINDS.get(status, "raised" if status >= 500 else "invalid_output" if status < 300 else "refused")
-    if body is not None and isinstance(body.get("kind"), str):
-        kind = body["kind"]
-    traceback = body.get("traceback") if body is not None else None
-    return FunctionFailed(
-        message,
-        kind=kind,
-        traceback=traceback if isinstance(traceback, str) else None,
-        advice=_CALL_ADVICE.get(kind, "Read the instance's log for the traceback."),
-        **facts,
-    )
-
-
-_CALL_ADVICE = {
-    "invalid_input": "Correct the field that the message names in the test input.",
-    "busy": "The function has no free worker; try again, or raise concurrency and capacity.",
-    "invalid_output": "The function must answer with a JSON object.",
-}
-
-
-def _signature(url: str) -> list[str]:
-    """The secret parts of a signed address."""
-    from urllib.parse import parse_qsl, urlsplit
-
-    return [
-        value
-        for key, value in parse_qsl(urlsplit(url).query)
-        if key.lower() in ("signature", "x-oss-signature", "security-token", "x-oss-security-token", "token")
-    ]

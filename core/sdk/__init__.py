@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentic_rl_tui.core.client.functions import FunctionAnswer as FunctionAnswer
+    from agentic_rl_tui.core.client.function_answers import FunctionAnswer as FunctionAnswer
     from agentic_rl_tui.core.client.jobs import FollowNote as FollowNote
     from agentic_rl_tui.core.client.retry import RetryPolicy as RetryPolicy
     from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent as AgenticRLFunctionComponent
@@ -58,7 +58,7 @@ _HOMES = {
     "Registered": f"{_SDK}.register",
     "Uploaded": f"{_SDK}.upload",
     "FollowNote": f"{_CLIENT}.jobs",
-    "FunctionAnswer": f"{_CLIENT}.functions",
+    "FunctionAnswer": f"{_CLIENT}.function_answers",
     "RetryPolicy": f"{_CLIENT}.retry",
 }
 

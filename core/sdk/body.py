@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentic_rl_tui.core.client.functions import runtime_body
+from agentic_rl_tui.core.client.function_answers import runtime_body
 from agentic_rl_tui.core.models.functions import FunctionKind
 from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent, Dataset
 from agentic_rl_tui.core.sdk.plan import JobPlan

@@ -12,7 +12,7 @@ from agentic_rl_tui.core.sdk.either import either
 from agentic_rl_tui.core.sdk.session import Session
 
 if TYPE_CHECKING:
-    from agentic_rl_tui.core.client.functions import FunctionAnswer
+    from agentic_rl_tui.core.client.function_answers import FunctionAnswer
 
 ACTIVE_S = 120.0
 

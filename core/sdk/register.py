@@ -22,6 +22,8 @@ from agentic_rl_tui.core.sdk.steps import Step, Steps
 if TYPE_CHECKING:
     from agentic_rl_tui.core.functions.package import PackagePlan
 
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
 AT_ONCE = 4
 
@@ -89,9 +91,9 @@ class Registrar:
         secrets: Sequence[str] = (),
         layer_timeout_s: float = LAYER_S,
     ) -> None:
-        self._functions = functions
-        self._registry = registry
-        self._scope = scope
+        self.functions = functions
+        self.registry = registry
+        self.scope = scope
         self._base = base
         self._secrets = tuple(secrets)
         self._layer_timeout_s = layer_timeout_s
@@ -128,7 +130,7 @@ class Registrar:
 
     def forget(self, entity_ids: Sequence[str]) -> None:
         """Entities that the service no longer knows: the next `deploy` registers them anew."""
-        self._registry.forget(entity_ids)
+        self.registry.forget(entity_ids)
 
     def _source(self, component: AgenticRLFunctionComponent) -> "_Source":
         code = component.fcmodel
@@ -196,20 +198,14 @@ class _Deployment:
 
     async def function(self, part: Prepared) -> Deployed:
         component = part.component
-        layer = asyncio.ensure_future(self._layer(part.requirements)) if part.requirements else None
-        try:
-            entity_id, reused = await self._entity(part)
-            layer_code = await layer if layer is not None else None
-        finally:
-            if layer is not None:
-                layer.cancel()
+        (entity_id, reused), layer_code = await both(self._entity(part), self._layer(part.requirements))
         instance = None
         if self.load:
             async with self._gate, self.steps.step(f"load:{component.label}", f"load {component.label}") as step:
                 runtime = (component.runtime or Runtime()).model_dump(exclude_none=True)
                 if layer_code is not None:
                     runtime = {"layer_code": layer_code, **runtime}
-                instance = await self.registrar._functions.load(entity_id, runtime=runtime)
+                instance = await self.registrar.functions.load(entity_id, runtime=runtime)
                 step.detail = instance.instance_id
         return Deployed(component, entity_id, layer_code, instance, reused)
 
@@ -220,25 +216,25 @@ class _Deployment:
             return component.entity_id, True
         assert part.target is not None
         key = f"{component.type.value}|{part.target.dotted}|{part.hash}"
-        return await self._shared(f"entity|{key}", lambda: self._registered(part, f"{self.registrar._scope}|{key}"))
+        return await self._shared(f"entity|{key}", lambda: self._registered(part, f"{self.registrar.scope}|{key}"))
 
     async def _registered(self, part: Prepared, key: str) -> tuple[str, bool]:
         component, target = part.component, part.target
         assert target is not None
         async with self.steps.step(f"register:{component.label}", f"register {component.label}") as step:
-            if (known := self.registrar._registry.get(key)) is not None:
+            if (known := self.registrar.registry.get(key)) is not None:
                 step.detail, step.reused = f"{known} has the same content", True
                 return known, True
             url, unique_key = await self._shared(f"upload|{part.hash}", lambda: self._uploaded(part, step))
             async with self._gate:
-                entity_id = await self.registrar._functions.register(
+                entity_id = await self.registrar.functions.register(
                     component.type,
                     path=target.path,
                     class_name=target.class_name,
                     code_url=url,
                     unique_key=unique_key,
                 )
-            self.registrar._registry.put(key, entity_id)
+            self.registrar.registry.put(key, entity_id)
             step.detail = entity_id
             return entity_id, False
 
@@ -251,39 +247,42 @@ class _Deployment:
         async with self._gate:
             info = await asyncio.to_thread(package.write, part.package, archive)
             try:
-                url, unique_key = await self.registrar._functions.upload_url(part.component.type)
-                await self.registrar._functions.put_package(
+                url, unique_key = await self.registrar.functions.upload_url(part.component.type)
+                await self.registrar.functions.put_package(
                     url, archive, progress=lambda done, total: step.progress(done, total, "bytes")
                 )
             finally:
                 info.path.unlink(missing_ok=True)
         return url, unique_key
 
-    async def _layer(self, requirements: str) -> str:
+    async def _layer(self, requirements: str) -> str | None:
+        """The code of the layer; None where nothing is to be installed."""
+        if not requirements:
+            return None
         digest = hashlib.sha256(requirements.encode()).hexdigest()
         return await self._shared(f"layer|{digest}", lambda: self._built(requirements, digest))
 
     async def _built(self, requirements: str, digest: str) -> str:
         registrar = self.registrar
-        key = f"{registrar._scope}|layer|{digest}"
+        key = f"{registrar.scope}|layer|{digest}"
         async with self.steps.step(f"layer:{digest[:8]}", "build the layer of requirements.txt") as step:
-            known = registrar._registry.get(key)
+            known = registrar.registry.get(key)
             if known is not None and await self._is_usable(known):
                 step.detail, step.reused = known, True
                 return known
-            code = await registrar._functions.create_layer(requirements)
-            await registrar._functions.wait_layer(
+            code = await registrar.functions.create_layer(requirements)
+            await registrar.functions.wait_layer(
                 code,
                 timeout_s=registrar._layer_timeout_s,
                 progress=lambda status, waited: step.progress(waited, None, "s", status),
             )
-            registrar._registry.put(key, code)
+            registrar.registry.put(key, code)
             step.detail = code
             return code
 
     async def _is_usable(self, layer_code: str) -> bool:
         try:
-            return (await self.registrar._functions.layer_status(layer_code)).get("status") == "SUCCESS"
+            return (await self.registrar.functions.layer_status(layer_code)).get("status") == "SUCCESS"
         except NotFound:
             return False
 
@@ -307,6 +306,18 @@ async def together(work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     tasks = [asyncio.ensure_future(make()) for make in work]
     try:
         return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+async def both(first: Coroutine[Any, Any, A], second: Coroutine[Any, Any, B]) -> tuple[A, B]:
+    """Both results; the first failure cancels the other one and is raised."""
+    tasks = (asyncio.ensure_future(first), asyncio.ensure_future(second))
+    try:
+        return await asyncio.gather(*tasks)
     except BaseException:
         for task in tasks:
             task.cancel()

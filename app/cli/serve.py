@@ -9,6 +9,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="TCP address; default: 127.0.0.1")
     parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
     parser.add_argument("--root", metavar="DIR", help="state directory; default: the user's")
+    parser.add_argument("--max-running-jobs", type=int, metavar="N", help="jobs that run at once; default: 1")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        metavar="RULE",
+        help="a fault on purpose, e.g. throttle@jobs:times=3; may be repeated",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="makes the chance of faults repeatable; default: 0")
+    parser.add_argument(
+        "--clock-factor", type=float, metavar="F", help="10 makes the platform's own waits ten times shorter"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -21,4 +32,8 @@ def run(options: argparse.Namespace) -> int:
         given += ["--token", options.token]
     if options.allow_remote:
         given.append("--allow-remote")
+    for name in ("max_running_jobs", "seed", "clock_factor"):
+        if getattr(options, name) is not None:
+            given += [f"--{name.replace('_', '-')}={getattr(options, name)}"]
+    given += [f"--fault={rule}" for rule in options.fault or ()]
     return main(given)

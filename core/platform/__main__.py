@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "agentic-rl-tui serve
             "local.max_running_jobs": arguments.max_running_jobs,
             "local.faults.rules": arguments.fault,
             "local.faults.seed": arguments.seed,
+            "local.clock_factor": arguments.clock_factor,
         }
         merged = settings.load(profile="local", flags=flags)
         server.run(paths, merged, listening)
@@ -60,6 +61,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="makes the chance of faults repeatable (default: 0)")
     parser.add_argument("--max-running-jobs", type=int, metavar="N", help="jobs that run at once (default: 1)")
+    parser.add_argument(
+        "--clock-factor", type=float, metavar="F", help="10 makes the platform's own waits ten times shorter"
+    )
     return parser
 
 

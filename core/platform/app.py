@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentic_rl_tui.core.platform import wire
-from agentic_rl_tui.core.platform.faults import FaultInjector, Faults
+from agentic_rl_tui.core.platform.faults import FaultInjector
 from agentic_rl_tui.core.platform.guard import TokenGuard
 from agentic_rl_tui.core.platform.options import PlatformOptions
 from agentic_rl_tui.core.platform.routes import files, functions, jobs, local, traces, trigger
@@ -44,7 +44,7 @@ def make_app(platform: Platform) -> ASGIApp:
     """The routes of a platform that somebody else starts and stops."""
     app = _starlette()
     app.state.platform = platform
-    return _with_faults(RequestIds(app), platform.options.faults)
+    return _with_faults(RequestIds(app), platform.options)
 
 
 def build_app(root: Path, *, token: str | None = None, **settings: Any) -> ASGIApp:
@@ -61,7 +61,7 @@ def build_app(root: Path, *, token: str | None = None, **settings: Any) -> ASGIA
             await platform.stop()
 
     options = settings.get("options") or PlatformOptions()
-    app = _with_faults(RequestIds(_starlette(lifespan)), options.faults)
+    app = _with_faults(RequestIds(_starlette(lifespan)), options)
     return app if token is None else TokenGuard(app, token)
 
 
@@ -77,8 +77,8 @@ async def running_app(root: Path, *, token: str | None = None, **settings: Any) 
         await platform.stop()
 
 
-def _with_faults(app: ASGIApp, faults: Faults) -> ASGIApp:
-    return FaultInjector(app, faults) if faults.rules else app
+def _with_faults(app: ASGIApp, options: PlatformOptions) -> ASGIApp:
+    return FaultInjector(app, options.faults, wait_s=options.wait_s) if options.faults.rules else app
 
 
 def _starlette(lifespan: Any = None) -> Starlette:

@@ -7,7 +7,7 @@ A rule reads ``KIND[@PLACE][:key=value,...]``, for example ``throttle@jobs:times
 import asyncio
 import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -138,9 +138,10 @@ class Faults:
 class FaultInjector:
     """Strikes requests and answers with the faults that concern the wire."""
 
-    def __init__(self, app: Any, faults: Faults) -> None:
+    def __init__(self, app: Any, faults: Faults, *, wait_s: Callable[[float], float] = lambda seconds: seconds) -> None:
         self._app = app
         self._faults = faults
+        self._wait_s = wait_s
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         place = place_of(scope["path"]) if scope["type"] == "http" else None
@@ -149,9 +150,9 @@ class FaultInjector:
             return
         take = self._faults.take
         if (rule := take("slow", place)) is not None:
-            await asyncio.sleep(rule.get("seconds"))
+            await asyncio.sleep(self._wait_s(rule.get("seconds")))
         if (rule := take("throttle", place)) is not None:
-            headers = [(b"retry-after", f"{rule.get('retry_after'):g}".encode())]
+            headers = [(b"retry-after", f"{self._wait_s(rule.get('retry_after')):g}".encode())]
             message = "Requests rate limit exceeded, please try again later."
             await _refuse(send, 429, "Throttling.RateQuota", message, headers)
         elif (rule := take("error", place)) is not None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import re
+from collections.abc import Callable
 from importlib import metadata
 
 from agentic_rl_tui.core.platform.faults import Faults
@@ -23,8 +24,16 @@ class Layers:
     Clients wait ten seconds between two looks at a layer, so a look waits the moment that the reading takes.
     """
 
-    def __init__(self, functions: Functions, tasks: Tasks, faults: Faults | None = None) -> None:
+    def __init__(
+        self,
+        functions: Functions,
+        tasks: Tasks,
+        faults: Faults | None = None,
+        *,
+        wait_s: Callable[[float], float] = lambda seconds: seconds,
+    ) -> None:
         self._functions = functions
+        self._wait_s = wait_s
         self._faults = faults or Faults()
         self._tasks = tasks
         self._building: dict[str, asyncio.Task[None]] = {}
@@ -48,7 +57,7 @@ class Layers:
     async def _build(self, layer: Layer) -> None:
         try:
             if (rule := self._faults.take("layer-slow")) is not None:
-                await asyncio.sleep(rule.get("seconds"))
+                await asyncio.sleep(self._wait_s(rule.get("seconds")))
             if self._faults.take("layer-failed") is not None:
                 await self._functions.set_layer(layer.layer_code, "FAILED", "a fault on purpose")
                 return

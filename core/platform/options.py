@@ -1,5 +1,18 @@
-"""What can be set about a platform."""
+"""What can be set about a platform: flags of ``serve``, tables of ``agentic-rl.toml`` or the user's ``config.toml``.
 
+``[local]``
+    ``max_running_jobs = 1``, ``max_file_bytes``, ``max_files``, ``max_total_bytes``, ``max_package_bytes``,
+    ``upload_url_s``, ``idle_s``, ``max_waiting_calls``, ``trace_days``, ``max_trace_bytes``: see `PlatformOptions`.
+    ``clock_factor = 1.0``: 10 makes every wait of the platform's own ten times shorter.
+    ``policy = "practice"`` or ``"endpoint"``.
+``[local.endpoint]``, for the endpoint policy
+    ``base_url`` and ``model`` (both needed), ``api_key`` or ``api_key_env`` (the name of a variable),
+    ``timeout_s = 120``, ``attempts = 3``, ``max_connections = 64``.
+``[local.faults]``
+    ``rules = ["throttle@jobs:times=3", …]`` and ``seed = 0``: see `faults`.
+"""
+
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -27,6 +40,8 @@ class PlatformOptions:
     idle_s: how long an unused function instance keeps its workers. upload_url_s: how long an upload URL is valid.
     max_waiting_calls: calls of one instance that may wait for a free slot before further ones are refused.
     trace_days and max_trace_bytes: how long, and up to which size in all, traces are kept.
+    clock_factor: by how much the platform's own waits are shortened: layers, faults that are slow, Retry-After, idle
+    instances, looks at the queue, tries of an endpoint. What user code does and how long it may take stays as it is.
     """
 
     max_running_jobs: int = 1
@@ -39,7 +54,12 @@ class PlatformOptions:
     max_waiting_calls: int = 100
     trace_days: float = 14.0
     max_trace_bytes: int = 1 << 30
+    clock_factor: float = 1.0
     faults: Faults = field(default_factory=Faults)
+
+    def wait_s(self, seconds: float) -> float:
+        """How long to wait for what takes `seconds` by the wall clock."""
+        return seconds / self.clock_factor
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "PlatformOptions":
@@ -52,7 +72,7 @@ class PlatformOptions:
             if value is None:
                 continue
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_number or value <= 0:
+            if not is_number or not 0 < value < math.inf:
                 origin = settings.origins.get(_PREFIX + option.name, "settings")
                 raise ConfigError(f"{origin}: local.{option.name} must be a positive number, not {value!r}")
             values[option.name] = float(value) if option.type is float else int(value)

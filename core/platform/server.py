@@ -203,7 +203,7 @@ async def _load(
     return Platform(
         paths.root,
         options=options,
-        engine_options=EngineOptions(endpoint=endpoint_from_settings(settings)),
+        engine_options=EngineOptions(endpoint=endpoint_from_settings(settings), clock_factor=options.clock_factor),
         database=database,
         identity=identity,
         on_stop_request=stop.set,

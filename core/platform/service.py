@@ -97,7 +97,7 @@ class Platform:
             max_bytes=self.options.max_package_bytes,
             url_lifetime_s=self.options.upload_url_s,
         )
-        self.layers = Layers(self.functions, self.tasks, self.options.faults)
+        self.layers = Layers(self.functions, self.tasks, self.options.faults, wait_s=self.options.wait_s)
         self.traces = TraceKeeper(
             self.paths.traces,
             self.tasks,
@@ -110,7 +110,7 @@ class Platform:
             self.instance_logs,
             self.tasks,
             home=root / "run",
-            idle_s=self.options.idle_s,
+            idle_s=self.options.wait_s(self.options.idle_s),
             max_waiting=self.options.max_waiting_calls,
             make_pool=make_pool,
             traces=self.traces,
@@ -163,7 +163,7 @@ class Platform:
 
     async def _watch_jobs(self) -> None:
         while True:
-            await asyncio.sleep(_WATCH_S)
+            await asyncio.sleep(self.options.wait_s(_WATCH_S))
             try:
                 await self.settle_lost_jobs()
             except PlatformError as error:

@@ -34,7 +34,14 @@ class _Passing(ModelFault):
 class EndpointPolicy:
     """Forwards calls with the endpoint's own key and model name; the rollout's key never leaves the machine."""
 
-    def __init__(self, options: EndpointOptions, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        options: EndpointOptions,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        clock_factor: float = 1.0,
+    ) -> None:
+        self._clock_factor = clock_factor
         redact.add(options.api_key)
         self.name = options.model
         self._options = options
@@ -59,7 +66,7 @@ class EndpointPolicy:
         body.setdefault("temperature", place.temperature)
         retrying = AsyncRetrying(
             stop=stop_after_attempt(max(1, self._options.attempts)),
-            wait=_wait,
+            wait=lambda state: _wait(state) / self._clock_factor,
             retry=retry_if_exception(lambda error: isinstance(error, _Passing)),
             reraise=True,
         )

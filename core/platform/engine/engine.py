@@ -222,7 +222,7 @@ class _Life:
     def _make_policy(self, plan: Plan) -> Policy:
         endpoint = self._engine.options.endpoint
         if endpoint is not None:
-            return EndpointPolicy(endpoint)
+            return EndpointPolicy(endpoint, clock_factor=self._engine.options.clock_factor)
         policy = PracticePolicy(with_teacher=plan.is_opd)
         if plan.start is not None:
             policy.load(plan.start)

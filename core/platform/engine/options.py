@@ -31,6 +31,7 @@ class EngineOptions:
     now gives seconds since the epoch for log lines, timer seconds for durations. attempts counts tries of a rollout or
     reward. bad_steps is how many steps in a row may lose more than half of their rollouts before the job fails.
     heartbeat_s is how often a long step says how far it is. fail_at_step fails every job there, for trying faults out.
+    clock_factor divides the waits between tries of an endpoint and of the queue.
     """
 
     endpoint: EndpointOptions | None = None
@@ -41,6 +42,7 @@ class EngineOptions:
     validation_temperature: float = 1.0
     heartbeat_s: float = 30.0
     fail_at_step: int | None = None
+    clock_factor: float = 1.0
 
 
 def endpoint_from_settings(settings: Settings) -> EndpointOptions | None:

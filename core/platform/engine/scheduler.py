@@ -96,7 +96,7 @@ class Scheduler:
                 await self._fill()
             except Exception:
                 logger.exception("the queue could not be read; trying again in a second")
-                asyncio.get_running_loop().call_later(_RETRY_S, self.wake)
+                asyncio.get_running_loop().call_later(_RETRY_S / self._engine.options.clock_factor, self.wake)
 
     async def _fill(self) -> None:
         for job in await self._jobs.jobs_in(JobStatus.QUEUING, JobStatus.PENDING):

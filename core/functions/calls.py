@@ -46,6 +46,7 @@ class CallResult:
     """output is the answer as the official function server would send it, None unless status is OK or FAILED.
 
     trace: the records of its spans, in the order in which they came; see ``core.tracing.collect``.
+    unchecked: with INVALID_OUTPUT, what the official server, which checks no answer, would send all the same.
     """
 
     status: CallStatus
@@ -55,6 +56,7 @@ class CallResult:
     sub_results: tuple[SubResult, ...] = ()
     printed: str = ""
     trace: tuple[dict[str, Any], ...] = ()
+    unchecked: dict[str, Any] | None = None
 
     @property
     def is_ok(self) -> bool:

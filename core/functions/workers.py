@@ -278,6 +278,7 @@ def read_result(message: dict[str, Any]) -> CallResult:
         latency_s=message["latency_s"],
         sub_results=subs,
         printed=message.get("printed", ""),
+        unchecked=message.get("unchecked"),
     )
 
 

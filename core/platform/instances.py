@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from agentic_rl_tui.core.functions.calls import CallResult
+from agentic_rl_tui.core.functions.calls import CallResult, CallStatus
 from agentic_rl_tui.core.models.errors import ArlError, FunctionFailed, NotFound, PlatformError
 from agentic_rl_tui.core.models.functions import FunctionKind, InstanceState, Runtime
 from agentic_rl_tui.core.models.processors import ClassPath
@@ -149,6 +149,9 @@ class Instances:
         finally:
             running.calls -= 1
             running.used_at = time.monotonic()
+        if result.status is CallStatus.INVALID_OUTPUT and result.error is not None:
+            # Whoever called may be handed the answer all the same, as the service does; a job would not take it.
+            self._logs.add(instance.instance_id, f"a job would refuse this answer: {result.error.message}")
         self.trace(instance, payload, result)
         return result
 

@@ -55,6 +55,20 @@ def encode_answer(value: Any, input_data: Any, kind: str, runtime: Runtime) -> t
     return encoded, checked.status.value == "failed"
 
 
+def encode_unchecked(value: Any) -> bytes | None:
+    """An answer of no model as the vendor's server passes it on: a dict as it is, any other value under ``result``.
+
+    None for what JSON cannot hold.
+    """
+    if isinstance(value, BaseModel):
+        return None
+    try:
+        content = value if isinstance(value, dict) else {"result": value}
+        return json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
 def _is_plain(value: Any, kind: str) -> bool:
     """Whether every part of a reward's answer is what its model says, and a number that JSON can hold.
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from agentic_rl_tui.core.functions.frames import encode, pack
 from agentic_rl_tui.core.functions.worker import faults, traced
-from agentic_rl_tui.core.functions.worker.answer import InvalidAnswer, encode_answer, problems_of
+from agentic_rl_tui.core.functions.worker.answer import InvalidAnswer, encode_answer, encode_unchecked, problems_of
 from agentic_rl_tui.core.functions.worker.output import Printed, flush_streams, printed, sendable
 from agentic_rl_tui.core.functions.worker.runtime import Runtime
 from agentic_rl_tui.core.functions.worker.subs import SubWatch, describe_subs, outcomes_of
@@ -82,7 +82,10 @@ class Serving:
             answer, failed = encode_answer(value, input_data, self._kind, self._runtime)
         except InvalidAnswer as error:
             told = faults.problem("InvalidAnswer", "; ".join([*error.problems, *self._odd_subs()]))
-            return self._frame(call, "invalid_output", error=told, latency_s=latency_s, input_data=input_data)
+            plain = encode_unchecked(value)
+            return self._frame(
+                call, "invalid_output", error=told, latency_s=latency_s, input_data=input_data, unchecked=plain
+            )
         except Exception as error:
             told = faults.describe(error, self._package_dir)
             return self._frame(call, "invalid_output", error=told, latency_s=latency_s, input_data=input_data)
@@ -125,6 +128,7 @@ class Serving:
         error: dict[str, str] | None = None,
         latency_s: float | None = None,
         input_data: Any = None,
+        unchecked: bytes | None = None,
     ) -> bytes:
         self._watch.end(input_data)
         traced.end(call.trace, status, error)
@@ -133,6 +137,8 @@ class Serving:
         parts = [b'{"op":"result","id":%d,"status":"%s","latency_s":%r' % (call.call_id, status.encode(), latency_s)]
         if answer is not None:
             parts += [b',"output":', answer]
+        if unchecked is not None:
+            parts += [b',"unchecked":', unchecked]
         if error is not None:
             parts += [b',"error":', encode(error)]
         subs = outcomes_of.get()

@@ -109,6 +109,8 @@ def answer(result: CallResult) -> Response:
     message = result.error.message if result.error is not None else ""
     if result.status in (CallStatus.OK, CallStatus.FAILED):
         return json_response(result.output)
+    if result.status is CallStatus.INVALID_OUTPUT and result.unchecked is not None:
+        return json_response(result.unchecked)
     if result.status is CallStatus.INVALID_INPUT:
         return _detail(
             422, message if message.startswith("Request parsing error") else f"Request parsing error: {message}"

@@ -198,3 +198,14 @@ async def test_an_idle_instance_is_stopped_and_started_again_by_a_call(
         "idle: workers stopped, the next call starts them again",
         "called 1",
     ]
+
+
+@pytest.mark.parametrize("plain", [{"result": "a text"}, {"result": None}, {"reward": "of no model"}])
+async def test_an_answer_of_no_model_is_passed_on_and_noted(bench: Any, plain: dict[str, Any]) -> None:
+    error = CallError("InvalidAnswer", "process returned str, expected RewardOutput")
+    path, headers = await loaded(bench, result=CallResult(CallStatus.INVALID_OUTPUT, error=error, unchecked=plain))
+    got = await bench.client.post(f"{path}/api/v1", json={}, headers=headers)
+    assert (got.status_code, got.json()) == (200, plain)
+    instance_id = path.rpartition("/")[2]
+    entries, _ = await bench.platform.instance_logs.query(instance_id, page=1, size=10)
+    assert any("a job would refuse this answer: process returned str" in entry.text for entry in entries)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job, JobPage
+    from agentic_rl_tui.core.tracing.model import Run, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +71,13 @@ class Backend(Protocol):
     ) -> dict[str, Any] | None:
         """Without a step: the steps there are. With one: its samples. With both: the rollouts of the group."""
         ...
+
+    async def traces(self, query: dict[str, Any]) -> "tuple[list[Run], int] | None":
+        """Runs with traces, newest first, and how many there are; None where the profile keeps none for us."""
+        ...
+
+    async def trace(self, trace_id: str) -> "tuple[Run, list[Span]]": ...
+    async def export_traces(self, trace_ids: tuple[str, ...]) -> bytes: ...
+    async def import_traces(self, content: bytes) -> int: ...
 
     async def close(self) -> None: ...

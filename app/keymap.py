@@ -46,6 +46,8 @@ SCOPES: Mapping[str, str] = {
     "jobfile": "Job file",
     "workspace": "Workspace",
     "functions": "Functions",
+    "traces": "Traces",
+    "trace": "One trace",
     "problems": "Problems",
 }
 """Where an action works, with its title in the help."""
@@ -57,6 +59,8 @@ TOGETHER: tuple[frozenset[str], ...] = (
     frozenset({"app", "view", "table", "workspace"}),
     frozenset({"app", "view", "table", "functions"}),
     frozenset({"app", "view", "table", "jobfile"}),
+    frozenset({"app", "view", "table", "traces"}),
+    frozenset({"app", "view", "table", "trace"}),
     frozenset({"table", "problems"}),
 )
 """Scopes that can be heard at the same time: a key may mean one thing in each of these sets."""
@@ -138,6 +142,19 @@ ACTIONS: tuple[Action, ...] = (
     Action("jobfile.scenario", "f12", "scenario", "switch between RL and the four forms of OPD"),
     Action("jobfile.outline", "ctrl+o", "outline", "jump to a section, a function, a data set"),
     Action("jobfile.choose", "ctrl+t", "job files", "open another job file of this workspace"),
+    Action("traces.filter", "/", "filter", "show only runs that hold words: ids, function, how they ended", footer=3),
+    Action("traces.errors", "e", "errors", "show only runs with an error, or all again", footer=4),
+    Action("traces.incomplete", "i", "incomplete", "show only runs whose calls did not all give spans", footer=5),
+    Action("traces.export", "s", "export", "write the chosen runs as OTLP JSON", footer=2),
+    Action("traces.take", "I", "import", "read runs from a file with OTLP JSON"),
+    Action("traces.copy", "y,c", "copy id", "copy the ids of the chosen runs"),
+    Action("trace.filter", "/", "find span", "show only spans whose name or payload holds words", footer=3),
+    Action("trace.form", "m", "form", "show payloads as a conversation or as JSON", footer=4),
+    Action("trace.next_error", "e", "next error", "to the next span that ended with an error", footer=5),
+    Action("trace.previous_error", "E", "previous error", "to the error before", "next_error(-1)"),
+    Action("trace.unfold", "right", "unfold", "show the spans inside this one", palette=False),
+    Action("trace.fold", "left", "fold", "hide the spans inside this one, or go to the one around it", palette=False),
+    Action("trace.copy", "y,c", "copy id", "copy the id of this trace"),
     Action("workspace.unfold", "right,l", "unfold", "open the folder", palette=False),
     Action("workspace.fold", "left,h", "fold", "close the folder, or go to the one around it", palette=False),
     Action("jobs.copy", "y,c", "copy id", "copy the ids of the chosen jobs"),

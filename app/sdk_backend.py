@@ -10,7 +10,9 @@ from agentic_rl_tui.core.client.transport import Request, checked_id
 from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
 from agentic_rl_tui.core.sdk import AgenticRL, events
+from agentic_rl_tui.core.sdk.traces import export_traces, import_traces, list_traces, read_trace
 from agentic_rl_tui.core.settings import Settings
+from agentic_rl_tui.core.tracing.model import Run, Span
 
 _SERVICE_ZONE = timezone(timedelta(hours=8))
 
@@ -70,6 +72,18 @@ class SdkBackend:
         except NotFound:
             return None
         return answer.body if isinstance(answer.body, dict) else None
+
+    async def traces(self, query: dict[str, Any]) -> tuple[list[Run], int] | None:
+        return await list_traces(self._client.transport, **query) if self._settings.profile.is_local else None
+
+    async def trace(self, trace_id: str) -> tuple[Run, list[Span]]:
+        return await read_trace(self._client.transport, trace_id)
+
+    async def export_traces(self, trace_ids: tuple[str, ...]) -> bytes:
+        return await export_traces(self._client.transport, trace_ids)
+
+    async def import_traces(self, content: bytes) -> int:
+        return len(await import_traces(self._client.transport, content))
 
     async def close(self) -> None:
         await self._client.close()

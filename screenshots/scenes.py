@@ -1,6 +1,7 @@
 """A platform that never changes: jobs, logs and files for screenshots, snapshot tests and pilot tests."""
 
 import asyncio
+import json
 import math
 import random
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -14,6 +15,8 @@ from agentic_rl_tui.core.models.errors import ArlError, NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, JobProgress
 from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.settings import LOCAL_URL, Profile, Settings
+from agentic_rl_tui.core.tracing.model import Completeness, Counted, Run, Span
+from agentic_rl_tui.core.tracing.otlp import decode, encode
 
 ZONE = timezone(timedelta(hours=8))
 NOW = datetime(2026, 12, 1, 21, 4, 12, tzinfo=ZONE).astimezone(UTC).timestamp()
@@ -135,6 +138,7 @@ class FakeBackend:
         self.news: list[StepNews] = []
         self.reports: dict[str, dict[str, Any]] = {}
         self.trajectory_pages: dict[str, dict[str, Any]] = {}
+        self.kept_traces: list[tuple[Run, tuple[Span, ...]]] = []
 
     def _check(self) -> None:
         if self.broken is not None:
@@ -194,6 +198,28 @@ class FakeBackend:
             str(part) for part in (job_id, step, sample, phase if phase != "train" else None) if part is not None
         )
         return self.trajectory_pages.get(key)
+
+    async def traces(self, query: dict[str, Any]) -> tuple[list[Run], int] | None:
+        self._check()
+        found = [run for run, _ in self.kept_traces if not query.get("job_id") or run.job_id == query["job_id"]]
+        found = [run for run in found if query.get("text", "") in f"{run.function} {run.rollout_id} {run.status}"]
+        found = [run for run in found if run.errors or not query.get("errors")]
+        found = [run for run in found if not run.completeness.is_complete or not query.get("incomplete")]
+        return found, len(found)
+
+    async def trace(self, trace_id: str) -> tuple[Run, list[Span]]:
+        self._check()
+        return next((run, list(spans)) for run, spans in self.kept_traces if run.trace_id == trace_id)
+
+    async def export_traces(self, trace_ids: tuple[str, ...]) -> bytes:
+        self._check()
+        return json.dumps(encode([item for item in self.kept_traces if item[0].trace_id in trace_ids])).encode()
+
+    async def import_traces(self, content: bytes) -> int:
+        self._check()
+        found = decode(content)
+        self.kept_traces += found
+        return len(found)
 
     async def close(self) -> None:
         return None
@@ -270,7 +296,83 @@ def sample_backend() -> FakeBackend:
     logs = {jobs[0].job_id: sample_log(), jobs[3].job_id: failed_log()}
     backend = FakeBackend(jobs, logs=logs)
     backend.trajectory_pages = sample_trajectories(jobs[0].job_id)
+    backend.kept_traces = sample_traces(jobs[0].job_id)
     return backend
+
+
+def sample_traces(job_id: str) -> list[tuple[Run, tuple[Span, ...]]]:
+    """Four runs: one whole, one whose tools are not traced, one that timed out, one reward."""
+    whole = Completeness(Counted(2, 2), Counted(1, 1))
+    untraced = Completeness(Counted(2, 2), Counted(0, 1, ("trace_tool() was never called",)))
+    cut = Completeness(Counted(2, 2), Counted(1, 1))
+    limit = "timed out: no answer within 30 s"
+    return [
+        sample_trace(job_id, 4, whole),
+        sample_trace(job_id, 3, untraced, tools=False),
+        sample_trace(job_id, 2, cut, status="timeout", detail=limit),
+        sample_trace("", 1, Completeness(), kind="reward"),
+    ]
+
+
+def sample_trace(
+    job_id: str,
+    number: int,
+    completeness: Completeness,
+    *,
+    kind: str = "rollout",
+    status: str = "ok",
+    detail: str = "",
+    tools: bool = True,
+) -> tuple[Run, tuple[Span, ...]]:
+    begin = int((NOW - 60 * (5 - number)) * 1e9)
+    trace_id = f"{number * 0x1F2E3D4C5B6A7988:032x}"
+    name = "CalcRollout" if kind == "rollout" else "AnswerReward"
+    question = [{"role": "user", "parts": [{"type": "text", "content": "How many pens are in 7 boxes of 12?"}]}]
+    call = {"type": "tool_call", "id": "call_1", "name": "calculator", "arguments": {"expression": "12 * 7"}}
+    answer = [{"role": "assistant", "parts": [call], "finish_reason": "tool_calls"}]
+
+    def span(at_ms: int, for_ms: int, title: str, role: str, parent: int | None, **attributes: Any) -> Span:
+        is_late = bool(detail) and parent is None
+        return Span(
+            trace_id,
+            f"{number:08x}{at_ms:08x}",
+            None if parent is None else f"{number:08x}{parent:08x}",
+            title,
+            "CLIENT" if role == "LLM" else "INTERNAL",
+            begin + at_ms * 1_000_000,
+            begin + (at_ms + for_ms) * 1_000_000,
+            {"gen_ai.span.kind": role, **attributes},
+            status="ERROR" if is_late else "OK",
+            message=detail if is_late else "",
+        )
+
+    total = 30_000 if detail else 1_840
+    talk = {"gen_ai.request.model": "practice", "gen_ai.provider.name": "openai"}
+    asked = talk | {"gen_ai.input.messages": json.dumps(question), "gen_ai.output.messages": json.dumps(answer)}
+    spans = [
+        span(0, total, "invoke_agentic_rl", "CHAIN", None),
+        span(2, total - 4, f"invoke_{kind} {name}", kind.upper(), 0, **{"input.value": json.dumps({"n": number})}),
+    ]
+    if kind == "rollout":
+        spans.append(span(12, 730, "chat practice", "LLM", 2, **asked, **{"gen_ai.usage.total_tokens": 214}))
+        if tools:
+            given = {"gen_ai.tool.name": "calculator", "gen_ai.tool.call.arguments": '{"expression": "12 * 7"}'}
+            spans.append(span(760, 41, "execute_tool calculator", "TOOL", 2, **given))
+        spans.append(span(820, 980, "chat practice", "LLM", 2, **talk, **{"gen_ai.usage.total_tokens": 330}))
+    run = Run.over(
+        spans,
+        function=name,
+        kind=kind,
+        source="job" if job_id else "call",
+        job_id=job_id,
+        rollout_id=f"train-28-31-{number}",
+        sample_id="31",
+        attempt_id="1",
+        status=status,
+        detail=detail,
+        completeness=completeness,
+    )
+    return run, tuple(spans)
 
 
 def sample_trajectories(job_id: str) -> dict[str, dict[str, Any]]:

@@ -24,6 +24,7 @@ Jobs
   logs         Print a job's log, optionally following it
   cancel       Cancel a running job
   delete       Delete a finished job's record
+  trace        List, show, export or import traces of functions (also: traces)
 
 Local platform
   serve        Run the local platform in the foreground

@@ -28,6 +28,7 @@ VERBS = (
     Verb("logs", "logs", "Jobs", "Print a job's log, optionally following it"),
     Verb("cancel", "cancel", "Jobs", "Cancel a running job"),
     Verb("delete", "delete", "Jobs", "Delete a finished job's record"),
+    Verb("trace", "trace", "Jobs", "List, show, export or import traces of functions", ("traces",)),
     Verb("serve", "serve", "Local platform", "Run the local platform in the foreground"),
     Verb("platform", "platform", "Local platform", "Show, stop or reset the local platform"),
 )

@@ -1,4 +1,4 @@
-"""One job: overview, log, metrics, trajectories."""
+"""One job: overview, log, metrics, trajectories, traces."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,6 +26,7 @@ from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.app.screens.job_logs import JobLogs
 from agentic_rl_tui.app.screens.job_overview import JobOverview
 from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
+from agentic_rl_tui.app.screens.traces_list import TraceList
 from agentic_rl_tui.app.surfaces import Outage
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
@@ -44,6 +45,7 @@ TABS = (
     Tab("logs", "Logs"),
     Tab("metrics", "Metrics"),
     Tab("trajectories", "Trajectories"),
+    Tab("traces", "Traces"),
 )
 TROUBLE_LINES = 6
 SHOW_EVERY_S = 0.1
@@ -277,6 +279,7 @@ class JobScreen(PlaceScreen):
 
     @on(JobLogs.StateChanged)
     @on(JobTrajectories.StateChanged)
+    @on(TraceList.StateChanged)
     def _show_tabs(self) -> None:
         note: tuple[Span, ...] = ()
         if self.tab == "logs":
@@ -284,6 +287,8 @@ class JobScreen(PlaceScreen):
         elif self.tab == "trajectories" and (pane := self._trajectories) is not None:
             note = pane.state()
             self.refresh_hints()
+        elif self.tab == "traces":
+            note = self.query_one(TraceList).state()
         self.query_one(TabBar).note = note
 
     @property
@@ -314,7 +319,7 @@ class JobScreen(PlaceScreen):
             from agentic_rl_tui.app.screens.job_metrics import JobMetrics
 
             return JobMetrics()
-        return JobTrajectories(self.job_id)
+        return TraceList(self.job_id, id="traces") if name == "traces" else JobTrajectories(self.job_id)
 
     @on(TabBar.Chosen)
     def _tab_chosen(self, event: TabBar.Chosen) -> None:

@@ -41,12 +41,12 @@ async def test_tabs_by_brackets_and_the_log_by_l(scenes: Any, settle: Any) -> No
         await settle(pilot)
         assert isinstance(app.screen, JobScreen)
         seen = []
-        for _ in range(4):
+        for _ in range(5):
             await pilot.press("]")
             await settle(pilot)
             seen.append(app.screen.query_one(TabBar).active)
             assert app.focused is not None
-        assert seen == ["logs", "metrics", "trajectories", "overview"]
+        assert seen == ["logs", "metrics", "trajectories", "traces", "overview"]
         await pilot.press("l")
         await settle(pilot)
         assert app.screen.tab == "logs"

@@ -1,0 +1,124 @@
+import argparse
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.connect import with_client
+from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
+from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.text import plain
+from agentic_rl_tui.core.sdk import AgenticRL
+from agentic_rl_tui.core.sdk.traces import export_traces, import_traces, list_traces, read_trace
+from agentic_rl_tui.core.tracing.model import Run, Span
+from agentic_rl_tui.core.tracing.tree import depth_first
+
+_ACTIONS = ("list", "show", "export", "import")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=_ACTIONS)
+    parser.add_argument("what", nargs="*", metavar="ID|FILE", help="trace ids to show or export, a file to import")
+    parser.add_argument("--job", metavar="ID", help="only runs of this job")
+    parser.add_argument("--rollout", metavar="ID", help="only runs of this rollout")
+    parser.add_argument("--text", default="", metavar="WORDS", help="only runs whose ids, function or end hold these")
+    parser.add_argument("--errors", action="store_true", help="only runs with an error")
+    parser.add_argument("--incomplete", action="store_true", help="only runs whose calls did not all give spans")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="runs to list or export; default: 50")
+    parser.add_argument("--file", metavar="FILE", help="where to export to; default: stdout")
+    output_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.action == "show" and len(options.what) != 1:
+        print("give the id of one trace to show", file=sys.stderr)
+        return exits.USAGE
+    if options.action == "import" and not options.what:
+        print("give a file to import", file=sys.stderr)
+        return exits.USAGE
+    work = {"list": _list, "show": _show, "export": _export, "import": _import}[options.action]
+    return with_client(options, lambda client: work(client, options))
+
+
+def _query(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "job_id": options.job,
+        "rollout_id": options.rollout,
+        "text": options.text,
+        "errors": int(options.errors),
+        "incomplete": int(options.incomplete),
+        "limit": options.limit,
+    }
+
+
+async def _list(client: AgenticRL, options: argparse.Namespace) -> int:
+    runs, total = await list_traces(client.transport, **_query(options))
+    if options.output != "table":
+        emit({"total": total, "runs": [run.record() for run in runs]}, options.output)
+        return exits.OK
+    columns = ("TRACE", "WHEN", "FUNCTION", "ROLLOUT", "ENDED", "SECONDS", "LLM", "TOOLS", "TOKENS", "ERRORS")
+    table(columns, [_row(run) for run in runs])
+    if len(runs) < total:
+        print(f"{len(runs)} of {total} runs; --limit shows more", file=sys.stderr)
+    return exits.OK
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    moment = datetime.fromtimestamp(run.started_ns / 1e9).astimezone()
+    return (
+        run.trace_id[:16],
+        f"{moment:%Y-%m-%d %H:%M:%S}",
+        run.function,
+        run.rollout_id or "-",
+        run.status,
+        f"{run.duration_s:.3f}",
+        str(run.completeness.llm),
+        str(run.completeness.tools),
+        str(run.tokens_in + run.tokens_out),
+        str(run.errors),
+    )
+
+
+async def _show(client: AgenticRL, options: argparse.Namespace) -> int:
+    run, spans = await read_trace(client.transport, options.what[0])
+    if options.output != "table":
+        emit({"run": run.record(), "spans": [span.record() for span in spans]}, options.output)
+        return exits.OK
+    known = {key: value for key, value in run.record().items() if key not in ("completeness", "started_ns")}
+    facts({**known, "completeness": run.completeness.text})
+    write("")
+    for depth, span in depth_first(spans):
+        write(_line(depth, span, run.started_ns))
+    return exits.OK
+
+
+def _line(depth: int, span: Span, begin_ns: int) -> str:
+    offset_s = (span.start_ns - begin_ns) / 1e9
+    error = f"  {plain(span.message, keep_newlines=False)}" if span.is_error else ""
+    name = plain(span.name, keep_newlines=False)
+    return f"{offset_s:9.3f} s {span.duration_s:9.3f} s  {'  ' * depth}{name}{error}"
+
+
+async def _export(client: AgenticRL, options: argparse.Namespace) -> int:
+    content = await export_traces(client.transport, options.what, **({} if options.what else _query(options)))
+    if options.file is None:
+        write(content.decode())
+    else:
+        try:
+            Path(options.file).write_bytes(content)
+        except OSError as error:
+            raise InputError(f"{options.file} cannot be written: {error.strerror or error}") from error
+        print(f"wrote {len(content)} bytes to {options.file}", file=sys.stderr)
+    return exits.OK
+
+
+async def _import(client: AgenticRL, options: argparse.Namespace) -> int:
+    for name in options.what:
+        try:
+            content = Path(name).read_bytes()
+        except OSError as error:
+            raise InputError(f"{name} cannot be read: {error.strerror or error}") from error
+        for trace_id in await import_traces(client.transport, content):
+            write(trace_id)
+    return exits.OK

@@ -530,6 +530,28 @@ async def test_cancelling_the_caller_reaches_the_coroutine(opened: Opener, lines
         assert pool.restarts == 0
 
 
+async def test_code_that_cancels_every_task_leaves_no_call_without_an_answer(opened: Opener) -> None:
+    async with opened(
+        """
+        class P(AbstractRewardProcessor):
+            async def process(self, input_data):
+                if input_data.ground_truth == "good":
+                    return good()
+                for task in asyncio.all_tasks():
+                    if task is not asyncio.current_task():
+                        task.cancel()
+                return good(0.5)
+        """,
+        concurrency=8,
+    ) as pool:
+        async with asyncio.timeout(20):
+            results = await asyncio.gather(*[pool.call(BAD) for _ in range(8)])
+        assert {result.status for result in results} <= {CallStatus.OK, CallStatus.CANCELED, CallStatus.RAISED}
+        assert any(result.is_ok for result in results)
+        await assert_works(pool)
+        assert pool.restarts == 0
+
+
 async def test_calls_that_a_blocked_loop_never_began_run_elsewhere(opened: Opener, lines: list[OutputLine]) -> None:
     async with opened(
         """

@@ -27,7 +27,7 @@ def problems_of(error: ValidationError) -> tuple[str, ...]:
     """Every problem that validation found, without the values: they may be long or secret."""
     return tuple(
         f"{'.'.join(str(part) for part in item['loc']) or 'the whole'}: {item['msg']}"
-        for item in error.errors(include_url=False, include_input=False, include_context=False)
+        for item in error.errors(include_url=False)
     )
 
 

@@ -7,6 +7,8 @@ import contextvars
 import os
 import selectors
 import socket
+import traceback
+from functools import partial
 from typing import Any
 
 from agentic_rl_tui.core.functions.frames import CALL_MARK, Splitter, decode, frame, read_call
@@ -57,6 +59,7 @@ class AsyncRunner:
                 call = Call(*read_call(body))
                 task = self._loop.create_task(self._serve(call), context=contextvars.copy_context())
                 self._calls[call.call_id] = call, task
+                task.add_done_callback(partial(self._ended, call))
             else:
                 self._handle(decode(body))
 
@@ -70,9 +73,18 @@ class AsyncRunner:
                     task.cancel()
 
     async def _serve(self, call: Call) -> None:
-        self._started.add()
+        """A fault of ours ends the process: a task lost in silence would leave its call without an answer."""
         try:
+            self._started.add()
             result = self._serving.canceled(call) if call.canceled else await self._serving.run_async(call)
-        finally:
-            self._calls.pop(call.call_id, None)
-        self._outlet.send(result)
+            del self._calls[call.call_id]
+            self._outlet.send(result)
+        except BaseException:
+            traceback.print_exc()
+            leave(70)
+
+    def _ended(self, call: Call, _task: asyncio.Task[None]) -> None:
+        """Answer for a task that user code canceled before its first step."""
+        if self._calls.pop(call.call_id, None) is not None:
+            self._started.add()
+            self._outlet.send(self._serving.canceled(call))

@@ -133,7 +133,8 @@ class Serving:
         self._watch.end(input_data)
         traced.end(call.trace, status, error)
         flush_streams()
-        latency_s = perf_counter() - call.begun if latency_s is None else latency_s
+        if latency_s is None:
+            latency_s = perf_counter() - call.begun if call.begun else 0.0
         parts = [b'{"op":"result","id":%d,"status":"%s","latency_s":%r' % (call.call_id, status.encode(), latency_s)]
         if answer is not None:
             parts += [b',"output":', answer]

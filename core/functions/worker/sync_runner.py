@@ -6,6 +6,7 @@ import contextvars
 import os
 import socket
 import threading
+import traceback
 from collections import deque
 from time import perf_counter
 
@@ -57,13 +58,21 @@ class SyncRunner:
     def _add_thread(self) -> None:
         """One more, or as many as there are when the system allows no more."""
         try:
-            threading.Thread(target=self._run, name=f"calls-{self._threads + 1}", daemon=True).start()
+            threading.Thread(target=self._serve, name=f"calls-{self._threads + 1}", daemon=True).start()
         except RuntimeError:
             self._limit = self._threads
             if not self._threads:
                 raise
         else:
             self._threads += 1
+
+    def _serve(self) -> None:
+        """A fault of ours ends the process: a thread lost in silence would leave its call without an answer."""
+        try:
+            self._run()
+        except BaseException:
+            traceback.print_exc()
+            leave(70)
 
     def _run(self) -> None:
         me = threading.get_ident()

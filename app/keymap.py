@@ -144,7 +144,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("jobfile.choose", "ctrl+t", "job files", "open another job file of this workspace"),
     Action("traces.filter", "/", "filter", "show only runs that hold words: ids, function, how they ended", footer=3),
     Action("traces.errors", "e", "errors", "show only runs with an error, or all again", footer=4),
-    Action("traces.incomplete", "i", "incomplete", "show only runs whose calls did not all give spans", footer=5),
+    Action("traces.incomplete", "u", "incomplete", "show only runs whose calls did not all give spans", footer=5),
     Action("traces.export", "s", "export", "write the chosen runs as OTLP JSON", footer=2),
     Action("traces.take", "I", "import", "read runs from a file with OTLP JSON"),
     Action("traces.copy", "y,c", "copy id", "copy the ids of the chosen runs"),

@@ -32,7 +32,7 @@ async def test_runs_with_what_is_missing_and_filters(scenes: Any, settle: Any) -
         heading = app.screen.query_one(Heading)
         assert text_of(heading.facts) == "4 runs  1 not fully traced"
         assert app.focused is runs.table
-        await pilot.press("i")
+        await pilot.press("u")
         await settle(pilot)
         assert [run.completeness.text for run in runs.table.items] == [
             "LLM 2/2, tools 0/1: trace_tool() was never called"

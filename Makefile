@@ -9,7 +9,7 @@ PEERS := .cache/peers
 TYPING := .cache/typing
 DASHSCOPE := dashscope-2.0.2 dashscope-1.27.8
 
-.PHONY: run test check lint types arrows pytest peers screenshots clean
+.PHONY: run test check lint types arrows pytest peers screenshots docs clean
 
 run: $(VENV)/.run-ready
 	@$(BIN)/agentic-rl-tui quickstart $(DIR)
@@ -37,6 +37,9 @@ peers: $(DASHSCOPE:%=$(PEERS)/%/.ready)
 
 screenshots: $(VENV)/.test-ready
 	$(BIN)/python screenshots/make.py
+
+docs: $(VENV)/.test-ready
+	$(BIN)/python -m agentic_rl_tui.app.docs.generate
 
 $(VENV)/.python:
 	@command -v $(PYTHON) >/dev/null || { echo "agentic-rl-tui needs Python 3.11 or newer; $(PYTHON) was not found. Install python3, or name one: make PYTHON=/path/to/python3" >&2; exit 1; }

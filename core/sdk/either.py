@@ -16,7 +16,7 @@ class either(Generic[P, R]):  # noqa: N801 - used as a decorator
 
     def __init__(self, method: Callable[Concatenate[Any, P], Awaitable[R]]) -> None:
         self._method = method
-        self.__doc__ = method.__doc__
+        functools.update_wrapper(self, method)
 
     @overload
     def __get__(self, instance: None, owner: type[Any]) -> Callable[..., Awaitable[R]]: ...

@@ -1,0 +1,1 @@
+"""Pages for people, shipped with the package. The references among them are generated from the code."""

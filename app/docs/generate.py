@@ -33,7 +33,6 @@ def sdk() -> str:
     from agentic_rl_tui.core.client.files import Files
     from agentic_rl_tui.core.client.functions import Functions
     from agentic_rl_tui.core.client.jobs import Jobs
-    from agentic_rl_tui.core.models import errors
 
     parts = [
         "# SDK reference",
@@ -44,14 +43,16 @@ def sdk() -> str:
         "## Components, events and results",
         *(_of_class(getattr(package, name), level=3) for name in package.__all__ if name != "AgenticRL"),
         _ERRORS_INTRO,
-        _table(("error", "number", "when"), _error_rows(errors)),
+        _table(("error", "number", "when"), _error_rows()),
     ]
     return _page(parts)
 
 
-def _error_rows(module: Any) -> Iterator[tuple[str, ...]]:
-    for name, kind in vars(module).items():
-        if inspect.isclass(kind) and issubclass(kind, module.ArlError):
+def _error_rows() -> Iterator[tuple[str, ...]]:
+    from agentic_rl_tui.core.models import errors
+
+    for name, kind in vars(errors).items():
+        if inspect.isclass(kind) and issubclass(kind, errors.ArlError):
             yield f"`{name}`", str(kind.number), _first_paragraph(kind.__doc__)
 
 
@@ -59,7 +60,8 @@ def _of_class(kind: Any, *, level: int = 2) -> str:
     heading = f"{'#' * level} {getattr(kind, '__name__', str(kind))}"
     parts = [heading, _doc(kind)]
     for name, member in _members(kind):
-        found = inspect.unwrap(member.fget if isinstance(member, property) else _function(member))
+        inner: Any = member.fget if isinstance(member, property) else _function(member)
+        found = inspect.unwrap(inner)
         if isinstance(member, property):
             parts.append(f"**`{name}`** → `{_annotation(found)}`")
         else:

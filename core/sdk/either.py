@@ -16,7 +16,8 @@ class either(Generic[P, R]):  # noqa: N801 - used as a decorator
 
     def __init__(self, method: Callable[Concatenate[Any, P], Awaitable[R]]) -> None:
         self._method = method
-        functools.update_wrapper(self, method)
+        self.__doc__ = method.__doc__
+        self.__wrapped__ = method
 
     @overload
     def __get__(self, instance: None, owner: type[Any]) -> Callable[..., Awaitable[R]]: ...

@@ -12,6 +12,9 @@ from agentic_rl_tui.core.tracing.recorder import CONTEXT_LOST, UNFINISHED
 
 NEVER_CLIENT = "trace_client() was never called"
 NEVER_TOOL = "trace_tool() was never called"
+OTHER_CLIENT = (
+    "calls by another client than the one given to trace_client(); a copy made by with_options() is one of its own"
+)
 OFF = "tracing is off (ENABLE_TRAJECTORY=false)"
 
 
@@ -78,20 +81,33 @@ def _model_calls(
         return Counted(traced, total, (why,))
     unsupported = [name for name in (facts or {}).get("unsupported", ()) if not name.startswith("tool ")]
     is_instrumented = traced or (facts is not None and (facts["clients"] or _wraps_models(facts)))
-    reasons = []
+    reasons: list[str] = []
     if any(post.get("path", "").endswith("/responses") and not post.get("traced") for post in posts):
         reasons.append("the responses API gives no spans; wrap its calls with @observe_llm")
-    if "trace_client" in late:
+    early = _before_wrapping(records)
+    if early or (unexplained and "trace_client" in late):
         reasons.append("trace_client() was called after the first model call; call it in setup()")
-    elif unsupported:
+    if outside > early and is_instrumented and not unsupported:
+        reasons.append(OTHER_CLIENT)
+    if reasons:
+        return Counted(traced, total, tuple(reasons))
+    if unsupported:
         reasons.append(f"trace_client() does not know {', '.join(unsupported)}; use @observe_llm")
     elif not is_instrumented:
         reasons.append(NEVER_CLIENT)
-    elif not reasons and outside:
-        reasons.append(f"{_count(outside, 'call')} by another client than the one given to trace_client()")
-    elif not reasons:
-        reasons.append(f"{_count(unexplained, 'call')} not made through a traced client")
+    else:
+        reasons.append("some calls were not made through a traced client")
     return Counted(traced, total, tuple(reasons))
+
+
+def _before_wrapping(records: Sequence[Mapping[str, Any]]) -> int:
+    """Model calls without a span before trace_client() was called in the same call."""
+    count = 0
+    for record in records:
+        if record.get("type") == "late" and record.get("what") == "trace_client":
+            return count
+        count += record.get("type") == "http" and not record.get("traced")
+    return 0
 
 
 def _wraps_models(facts: Mapping[str, Any]) -> bool:

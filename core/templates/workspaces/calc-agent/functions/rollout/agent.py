@@ -92,8 +92,9 @@ class CalcAgent(AbstractRolloutProcessor):
         """One connection pool for all rollouts; the key differs from rollout to rollout."""
         if self._client is None:
             self._client = openai.AsyncOpenAI(base_url=resource.base_url, api_key="set-per-rollout", max_retries=2)
-            trace_client(self._client)
-        return self._client.with_options(base_url=resource.base_url, api_key=resource.api_key.get_secret_value())
+        client = self._client.with_options(base_url=resource.base_url, api_key=resource.api_key.get_secret_value())
+        trace_client(client)
+        return client
 
     @observe_processor
     async def process(self, input: RolloutInput) -> RolloutOutput:

@@ -14,6 +14,7 @@ from agentic_rl_tui.core.functions.output import OutputLine
 from agentic_rl_tui.core.functions.problems import SourceProblem
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
+from agentic_rl_tui.core.tracing.model import Completeness, Span
 
 NEAR_TIMEOUT = 0.8
 _CONSTANT_ROWS = 5
@@ -62,7 +63,8 @@ class TestReport:
     """Everything about one call. input has its key masked; output is the answer as the service would see it.
 
     score is None where there is none; of a group it is the mean of `scores`. error.traceback holds the user's frames,
-    error.full_traceback all. start_s: from the package to a ready worker.
+    error.full_traceback all. start_s: from the package to a ready worker. completeness: how much of what happened the
+    spans tell; None where nothing was called that could have been traced.
     """
 
     __test__ = False
@@ -88,6 +90,8 @@ class TestReport:
     warnings: tuple[Caution, ...] = ()
     package_problems: tuple[SourceProblem, ...] = ()
     row_index: int | None = None
+    spans: tuple[Span, ...] = ()
+    completeness: Completeness | None = None
 
     @property
     def is_ok(self) -> bool:

@@ -17,6 +17,7 @@ from agentic_rl_tui.core.functions.discovery import Discovery, SourceIndex, disc
 from agentic_rl_tui.core.functions.harness_answer import report_of
 from agentic_rl_tui.core.functions.harness_inputs import Payload, SchemaProblem, check_input, masked
 from agentic_rl_tui.core.functions.harness_report import ModelCall, Stage, TestReport
+from agentic_rl_tui.core.functions.harness_traces import traced
 from agentic_rl_tui.core.functions.output import OnOutput
 from agentic_rl_tui.core.functions.pool import FunctionPool, WorkerSpec
 from agentic_rl_tui.core.functions.problems import SourceProblem
@@ -100,6 +101,7 @@ class Trial:
         result = await self._pool.call(payload)
         report = self._report(payload, result)
         calls = tuple(self._recorder(key)) if self._recorder is not None and key else ()
+        report = traced(report, result, payload, None if self._recorder is None else len(calls), self.options.env)
         return replace(report, model_calls=calls, row_index=row_index)
 
     def _report(self, payload: Payload, result: CallResult) -> TestReport:

@@ -220,25 +220,23 @@ DEMOS = {
 
 
 @pytest.mark.parametrize("demo", DEMOS)
-async def test_the_vendors_demos_and_ours(tmp_path: Path, vendor_python: Path, demo: str) -> None:
-    kind = DEMOS[demo]
-    async with both(tmp_path, vendor_python, f"{API}.component.demo.{demo}", kind) as (own, real):
-        for payload in INPUTS[kind]:
-            same(*await asyncio.gather(own.call(payload), real.call(payload)))
-
-
-@pytest.mark.parametrize("demo", DEMOS)
-async def test_the_vendors_demo_source_runs_on_ours(tmp_path: Path, vendor_python: Path, demo: str) -> None:
-    """The demos as they ship, taken for user code."""
+async def test_the_vendors_demos(tmp_path: Path, vendor_python: Path, demo: str) -> None:
+    """Theirs on theirs, ours on ours, and their source taken for user code on ours."""
     module, _, name = demo.partition(".")
-    source = _run(
-        vendor_python,
-        f"import {API}.component.demo.{module} as m, pathlib; print(pathlib.Path(m.__file__).read_text())",
-    )
+    kind = DEMOS[demo]
+    libraries = _run(vendor_python, "import sysconfig; print(sysconfig.get_paths()['purelib'])").strip()
+    source = Path(libraries, *API.split("."), "component", "demo", f"{module}.py").read_text()
     (tmp_path / "demo.py").write_text(source)
-    async with both(tmp_path, vendor_python, f"demo.py:{name}", DEMOS[demo]) as (own, real):
-        for payload in INPUTS[DEMOS[demo]]:
-            same(*await asyncio.gather(own.call(payload), real.call(payload)))
+    adopted = WorkerSpec(tmp_path, kind, ClassPath.parse(f"demo.py:{name}"))
+    async with (
+        both(tmp_path, vendor_python, f"{API}.component.demo.{demo}", kind) as (own, real),
+        FunctionPool(adopted) as copied,
+    ):
+        for payload in INPUTS[kind]:
+            ours, theirs, copy = await asyncio.gather(own.call(payload), real.call(payload), copied.call(payload))
+            assert ours.output is not None, ours
+            same(ours, theirs)
+            same(copy, theirs)
 
 
 NAMES = """

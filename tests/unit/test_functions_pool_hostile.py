@@ -672,8 +672,7 @@ IMPORTS = {
 }
 
 
-@pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.parametrize("name", IMPORTS)
+@pytest.mark.parametrize(("name", "size"), [*((name, 1) for name in IMPORTS), ("missing module", 2), ("exits", 2)])
 async def test_code_that_cannot_be_loaded_is_told_at_start(opened: Opener, name: str, size: int) -> None:
     code, reason = IMPORTS[name]
     with pytest.raises(FunctionFailed) as failure:

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from agentic_rl_tui.core.functions.harness_inputs import ModelResource
     from agentic_rl_tui.core.models.jobs import Job, JobPage
+    from agentic_rl_tui.core.models.processors import ProcessorInfo
+    from agentic_rl_tui.core.sdk.deploy import Deployment
     from agentic_rl_tui.core.tracing.model import Run, Span
 
 
@@ -70,6 +73,24 @@ class Backend(Protocol):
         self, job_id: str, *, step: int | None = None, sample: int | None = None, phase: str = "train"
     ) -> dict[str, Any] | None:
         """Without a step: the steps there are. With one: its samples. With both: the rollouts of the group."""
+        ...
+
+    async def deployments(self) -> "tuple[Deployment, ...]":
+        """The functions that this machine has registered."""
+        ...
+
+    async def deploy(
+        self, info: "ProcessorInfo", runtime: dict[str, Any] | None, on_news: Callable[[StepNews], None]
+    ) -> "Deployment":
+        """Package, upload, build, create and load a function, and wait until it is healthy."""
+        ...
+
+    async def instance_logs(self, instance_id: str) -> list[str]: ...
+    async def remove_instance(self, instance_id: str) -> None: ...
+    async def call_instance(self, instance_id: str, kind: str, payload: dict[str, Any]) -> dict[str, Any]: ...
+
+    async def practice_models(self, row: dict[str, Any], row_index: int, rollouts: int) -> "list[ModelResource] | None":
+        """Models to try rollouts with; None where the profile has none to lend."""
         ...
 
     async def traces(self, query: dict[str, Any]) -> "tuple[list[Run], int] | None":

@@ -1,5 +1,6 @@
 """The backend that speaks through the SDK. Importing this imports the SDK: do it off the first frame."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
@@ -7,9 +8,12 @@ from typing import Any
 
 from agentic_rl_tui.app.backend import HealthFacts, LogChunk, LogNote, StepNews
 from agentic_rl_tui.core.client.transport import Request, checked_id
+from agentic_rl_tui.core.functions.harness_inputs import ModelResource
 from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
+from agentic_rl_tui.core.models.processors import ProcessorInfo
 from agentic_rl_tui.core.sdk import AgenticRL, events
+from agentic_rl_tui.core.sdk.deploy import Deployment, deploy, deployments, remove_instance
 from agentic_rl_tui.core.sdk.traces import export_traces, import_traces, list_traces, read_trace
 from agentic_rl_tui.core.settings import Settings
 from agentic_rl_tui.core.tracing.model import Run, Span
@@ -72,6 +76,32 @@ class SdkBackend:
         except NotFound:
             return None
         return answer.body if isinstance(answer.body, dict) else None
+
+    async def deployments(self) -> tuple[Deployment, ...]:
+        return await asyncio.to_thread(deployments, self._client)
+
+    async def deploy(
+        self, info: ProcessorInfo, runtime: dict[str, Any] | None, on_news: Callable[[StepNews], None]
+    ) -> Deployment:
+        async with AgenticRL(settings=self._settings) as client:
+            return await deploy(client, info, runtime=runtime, on_event=lambda event: _tell(event, on_news))
+
+    async def instance_logs(self, instance_id: str) -> list[str]:
+        return await self._client.query_all_function_instance_logs(instance_id)
+
+    async def remove_instance(self, instance_id: str) -> None:
+        await remove_instance(self._client, instance_id)
+
+    async def call_instance(self, instance_id: str, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+        return dict(await self._client.test_functions(instance_id, kind, payload))
+
+    async def practice_models(self, row: dict[str, Any], row_index: int, rollouts: int) -> list[ModelResource] | None:
+        if not self._settings.profile.is_local:
+            return None
+        from agentic_rl_tui.core.sdk.practice import practice_models
+
+        found = await practice_models(self._client.transport, row, row_index=row_index, rollouts=rollouts)
+        return [ModelResource(**resource) for resource in found]
 
     async def traces(self, query: dict[str, Any]) -> tuple[list[Run], int] | None:
         return await list_traces(self._client.transport, **query) if self._settings.profile.is_local else None

@@ -5,6 +5,7 @@ import json
 import math
 import random
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from agentic_rl_tui.app.tui import ArlApp, Options
 from agentic_rl_tui.core.models.errors import ArlError, NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, JobProgress
 from agentic_rl_tui.core.paths import PlatformPaths
+from agentic_rl_tui.core.sdk.deploy import Deployment
 from agentic_rl_tui.core.settings import LOCAL_URL, Profile, Settings
 from agentic_rl_tui.core.tracing.model import Completeness, Counted, Run, Span
 from agentic_rl_tui.core.tracing.otlp import decode, encode
@@ -139,6 +141,7 @@ class FakeBackend:
         self.reports: dict[str, dict[str, Any]] = {}
         self.trajectory_pages: dict[str, dict[str, Any]] = {}
         self.kept_traces: list[tuple[Run, tuple[Span, ...]]] = []
+        self.deployed: list[Deployment] = []
 
     def _check(self) -> None:
         if self.broken is not None:
@@ -198,6 +201,35 @@ class FakeBackend:
             str(part) for part in (job_id, step, sample, phase if phase != "train" else None) if part is not None
         )
         return self.trajectory_pages.get(key)
+
+    async def deployments(self) -> tuple[Any, ...]:
+        self._check()
+        return tuple(self.deployed)
+
+    async def deploy(self, info: Any, runtime: Any, on_news: Callable[[StepNews], None]) -> Any:
+        self.calls.append(("deploy", info.classpath.dotted))
+        for item in self.news:
+            on_news(item)
+        self._check()
+        made = Deployment(info.kind.value, info.classpath.dotted, "", f"ent-{len(self.deployed)}", NOW, ("inst-1",))
+        self.deployed.insert(0, made)
+        return made
+
+    async def instance_logs(self, instance_id: str) -> list[str]:
+        return [f"line of {instance_id}"]
+
+    async def remove_instance(self, instance_id: str) -> None:
+        self.calls.append(("remove_instance", instance_id))
+        self._check()
+        self.deployed = [replace(item, instances=()) for item in self.deployed]
+
+    async def call_instance(self, instance_id: str, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+        self.calls.append(("call_instance", instance_id))
+        self._check()
+        return {"status": "success", "func_type": kind}
+
+    async def practice_models(self, row: Any, row_index: int, rollouts: int) -> list[Any] | None:
+        return None
 
     async def traces(self, query: dict[str, Any]) -> tuple[list[Run], int] | None:
         self._check()

@@ -1,171 +1,293 @@
-"""Place 2: the rollout and reward functions of the workspace."""
+"""Place 2: the rollout and reward functions of the workspace: found, tried, packaged, registered."""
 
+import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
+from textual.widgets import ContentSwitcher
 
+from agentic_rl_tui.app.external import edit_outside
 from agentic_rl_tui.app.keymap import bindings
-from agentic_rl_tui.app.screens.base import PlaceScreen
-from agentic_rl_tui.core.models.processors import ProcessorInfo
+from agentic_rl_tui.app.present.functions import COLUMNS, FunctionRow, clean, pretty
+from agentic_rl_tui.app.present.steps import size
+from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.screens.functions_register import Register
+from agentic_rl_tui.app.screens.functions_try import FunctionsTry
+from agentic_rl_tui.core.i18n import N_, _
+from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.styles import themes
-from agentic_rl_tui.widgets.bars import Heading
-from agentic_rl_tui.widgets.cells import Cell, Span, clip_middle
-from agentic_rl_tui.widgets.columns import Column
+from agentic_rl_tui.widgets.bars import Heading, Tab, TabBar
+from agentic_rl_tui.widgets.codeeditor import CodeEditor
 from agentic_rl_tui.widgets.editor import Editor
-from agentic_rl_tui.widgets.panels import Empty, Fact, Facts, Section
+from agentic_rl_tui.widgets.logview import LogView
+from agentic_rl_tui.widgets.panels import Empty, Facts, Note
+from agentic_rl_tui.widgets.prompt import Prompt
 from agentic_rl_tui.widgets.table import Table
 
-_KIND_STYLES = {"rollout": "$running", "reward": "$accent", "group_reward": "$succeeded"}
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.sdk.deploy import Deployment
+
+TABS = (("test", N_("Test")), ("log", N_("Log")), ("package", N_("Package")), ("source", N_("Source")))
 
 
-def _kind(item: ProcessorInfo, _width: int) -> Cell:
-    return [("ƒ ", _KIND_STYLES.get(item.kind.value, "$muted")), (item.kind.value.replace("_", " "), "$ink")]
-
-
-def _where(item: ProcessorInfo, width: int) -> Cell:
-    return [(clip_middle(f"{item.path}:{item.line}", width), "$muted")]
-
-
-COLUMNS: tuple[Column[ProcessorInfo], ...] = (
-    Column("kind", "KIND", _kind, 14, sort=lambda item: item.kind.value),
-    Column("class", "CLASS", lambda item, _: [(item.class_name, "$ink")], 18, 32, sort=lambda i: i.class_name),
-    Column("where", "WHERE", _where, 20, 48, fold=1, sort=lambda item: (item.path, item.line)),
-)
-
-
-class FunctionsScreen(PlaceScreen):
-    """Read from the sources without importing them."""
+class FunctionsScreen(FunctionsTry):
+    """The list on the left, one function on the right."""
 
     place = "functions"
     CSS_PATH = themes.STYLES / "functions.tcss"
     BINDINGS = bindings("functions")
 
     @dataclass
-    class Discovered(Message):
-        processors: tuple[ProcessorInfo, ...]
-        problems: tuple[str, ...]
+    class InstanceLog(Message):
+        instance_id: str
+        lines: list[str]
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._is_known = False
-        self._problems: tuple[str, ...] = ()
+    @dataclass
+    class ServiceFailed(Message):
+        error: ArlError
+        doing: str
+
+    @dataclass
+    class InstancesGone(Message):
+        count: int
+
+    @dataclass
+    class Answered(Message):
+        body: dict[str, Any]
+        instance_id: str
 
     def body(self) -> ComposeResult:
         yield Heading(id="functions-heading", classes="place-heading")
         with Horizontal(id="functions-main"):
-            table: Table[ProcessorInfo] = Table(COLUMNS, lambda item: item.classpath.dotted, id="functions-table")
-            yield table
+            with Vertical(id="functions-left"):
+                table: Table[FunctionRow] = Table(COLUMNS, lambda row: row.key, id="functions-table")
+                yield table
+                yield Facts(id="functions-facts")
             with Vertical(id="functions-side"):
-                with VerticalScroll(id="functions-detail"):
-                    yield Facts(id="functions-facts")
-                yield Editor(read_only=True, id="functions-source")
+                yield TabBar(id="functions-tabs")
+                with ContentSwitcher(id="functions-panes", initial="pane-test"):
+                    with Vertical(id="pane-test"):
+                        yield Heading(id="try-heading")
+                        yield CodeEditor(id="try-input")
+                        with VerticalScroll(id="try-result"):
+                            yield Note(id="try-result-text")
+                    with Vertical(id="pane-log"):
+                        yield LogView(id="functions-log")
+                    with VerticalScroll(id="pane-package"):
+                        yield Note(id="functions-package-text")
+                    with Vertical(id="pane-source"):
+                        yield Editor(read_only=True, id="functions-source")
         yield Empty(id="functions-empty")
 
-    @property
-    def table(self) -> "Table[ProcessorInfo]":
-        return self.query_one("#functions-table", Table)
-
     def on_mount(self) -> None:
-        self.query_one(Heading).title = "Functions"
-        self.query_one("#functions-detail").can_focus = False
-        self._show()
+        self.query_one("#functions-heading", Heading).title = _("Functions")
+        tabs = self.query_one("#functions-tabs", TabBar)
+        tabs.tabs = tuple(Tab(name, _(title)) for name, title in TABS)
+        tabs.active = "test"
+        log = self.query_one("#functions-log", LogView)
+        log.source = self._lines
+        log.is_following = True
+        log.placeholder = _("What the function prints shows here; l fetches the log of its instance")
+        self.show_result(((("t", "$accent bold"), (_("  runs the function on this input"), "$muted")),))
+        self.show_rows()
         self.table.focus()
         self.discover()
+        self.watch(self.app, "backend", self._backend_came)
+
+    def _backend_came(self) -> None:
+        self.ask_service()
 
     def action_refresh(self) -> None:
+        """The refresh key runs the function: that is what asks again here. The sources are looked at as well."""
         self.discover()
+        if self.table.items:
+            self.action_run()
 
-    @work(thread=True, exclusive=True, group="functions.discover", exit_on_error=False)
-    def discover(self) -> None:
-        from agentic_rl_tui.core.functions.discovery import discover
+    # Tabs
 
-        found = discover(self.arl.settings.workspace)
-        problems = tuple(f"{item.path}:{item.line} {plain(item.message)}" for item in found.problems)
-        self.post_message(self.Discovered(tuple(found.processors), problems))
+    def show_tab(self, name: str) -> None:
+        self.query_one("#functions-tabs", TabBar).active = name
+        self.query_one("#functions-panes", ContentSwitcher).current = f"pane-{name}"
 
-    @on(Discovered)
-    def _discovered(self, event: Discovered) -> None:
-        self._is_known = True
-        self._problems = event.problems
-        self.table.items = tuple(item for item in event.processors if not item.is_abstract)
-        self._show()
+    @on(TabBar.Chosen)
+    def _tab_chosen(self, event: TabBar.Chosen) -> None:
+        self.show_tab(event.tab)
 
-    def _show(self) -> None:
-        count = len(self.table.items)
-        heading = self.query_one(Heading)
-        heading.facts = ((f"{count} found", "$muted"),) if self._is_known else ()
-        if self._problems:
-            heading.note = ((f"! {self._problems[0]}", "$warn"),)
-        empty = self.query_one("#functions-empty", Empty)
-        empty.display = not count
-        self.query_one("#functions-main").display = bool(count)
-        if self._is_known:
-            empty.title = "No functions in this workspace"
-            empty.body = (
-                (("A function is a class that extends ", "$muted"), ("BaseRolloutProcessor", "$ink"), (",", "$muted")),
-                (
-                    ("BaseRewardProcessor", "$ink"),
-                    (" or ", "$muted"),
-                    ("BaseGroupRewardProcessor", "$ink"),
-                    (".", "$muted"),
-                ),
-                (("", ""),),
-                (("agentic-rl-tui init", "$ink bold"), ("  writes a workspace with all three", "$muted")),
-            )
-        else:
-            empty.title = "Reading the sources …"
+    def action_next_tab(self, step: int = 1) -> None:
+        names = [name for name, _title in TABS]
+        at = names.index(self.query_one("#functions-tabs", TabBar).active)
+        self.show_tab(names[(at + step) % len(names)])
 
-    @on(Table.Highlighted)
-    def _moved(self) -> None:
-        item = self.table.current
-        if item is not None:
-            self.query_one("#functions-facts", Facts).sections = _sections(item)
-            self._read_source(item)
-
-    @work(thread=True, exclusive=True, group="functions.source", exit_on_error=False)
-    def _read_source(self, item: ProcessorInfo) -> None:
-        try:
-            text = (self.arl.settings.workspace / item.path).read_bytes().decode("utf-8", "replace")
-        except OSError:
-            text = ""
-        self.post_message(self.SourceRead(item, plain(text)))
-
-    @dataclass
-    class SourceRead(Message):
-        item: ProcessorInfo
-        text: str
-
-    @on(SourceRead)
-    def _show_source(self, event: SourceRead) -> None:
-        if event.item == self.table.current:
-            editor = self.query_one("#functions-source", Editor)
-            editor.load(event.text, ".py")
-            editor.move_cursor((event.item.line - 1, 0))
-            self.call_after_refresh(editor.scroll_to, y=max(0, event.item.line - 2), animate=False)
-
-    @on(Table.Opened)
+    @on(Table.Opened, "#functions-table")
     def _opened(self) -> None:
-        self.query_one("#functions-source").focus()
+        """Into the pane that is shown."""
+        name = self.query_one("#functions-tabs", TabBar).active
+        target = {
+            "test": "#try-input",
+            "log": "#functions-log",
+            "package": "#pane-package",
+            "source": "#functions-source",
+        }
+        self.query_one(target[name]).focus()
 
+    def action_edit(self) -> None:
+        """The source, in the user's own editor."""
+        row = self.row
+        if row is not None and edit_outside(self.arl, self.arl.settings.workspace / row.info.path, row.info.line):
+            self.discover()
 
-def _sections(item: ProcessorInfo) -> tuple[Section, ...]:
-    facts = [
-        Fact("class", [(item.class_name, "$ink bold")]),
-        Fact("kind", item.kind.value.replace("_", " ")),
-        Fact("classpath", item.classpath.dotted),
-        Fact("process", "async" if item.is_async else "sync"),
-        Fact("setup", "once per worker" if item.has_setup else "none"),
-    ]
-    sections = [Section("", tuple(facts))]
-    if item.sub_rewards:
-        subs: list[Fact] = []
-        for sub in item.sub_rewards:
-            weight = "weight ?" if sub.weight is None else f"weight {sub.weight:g}"
-            value: list[Span] = [(weight, "$ink"), (f"  line {sub.line}", "$faint")]
-            subs.append(Fact(sub.name, value))
-        sections.append(Section("SUB-REWARDS", tuple(subs)))
-    return tuple(sections)
+    @on(LogView.Asked)
+    async def _log_asked(self, event: LogView.Asked) -> None:
+        label = _("search") if event.what == "search" else _("line")
+        await self.prompt.ask(f"log.{event.what}", label)
+
+    @on(Prompt.Given)
+    def _log_given(self, event: Prompt.Given) -> None:
+        log = self.query_one("#functions-log", LogView)
+        if event.purpose == "log.search":
+            log.search(event.text)
+        elif event.purpose == "log.line" and event.text.strip().isdigit():
+            log.go_to(int(event.text) - 1)
+
+    # The service
+
+    def why_not(self, action_id: str) -> str | None:
+        if action_id.startswith("functions.") and not self.table.items:
+            return _("There are no functions in this workspace")
+        row = self.row
+        has_instance = row is not None and row.deployment is not None and bool(row.deployment.instances)
+        if action_id in ("functions.delete", "functions.remote", "functions.logs") and not has_instance:
+            return _("No instance of this function was loaded from here; R registers it")
+        if action_id == "functions.run" and self.is_trying:
+            return _("A run is going on; esc stops it")
+        return None
+
+    def action_register(self) -> None:
+        row = self.row
+        if row is not None and self.may("functions.register"):
+            self._ask_register(row)
+
+    @work(thread=True, exclusive=True, group="functions.offer", exit_on_error=False)
+    def _ask_register(self, row: FunctionRow) -> None:
+        from agentic_rl_tui.core.sdk.tryout import runtime_of
+
+        runtime = runtime_of(self.arl.settings.workspace, row.info)
+        plan = self.plan
+        words = f"{len(plan.entries)} files, {size(plan.total_bytes)}" if plan is not None else ""
+        self.app.call_from_thread(self.app.push_screen, Register(row, runtime, words), self._registered)
+
+    def _registered(self, found: "Deployment | None") -> None:
+        self.ask_service()
+        if found is not None:
+            self.arl.say(_("Registered as {entity}").format(entity=found.entity_id))
+
+    def action_logs(self) -> None:
+        row = self.row
+        if row is not None and row.deployment is not None and self.may("functions.logs"):
+            self.show_tab("log")
+            self.query_one("#functions-log", LogView).focus()
+            self._fetch_log(row.deployment.instances[0])
+
+    @work(exclusive=True, group="functions.log", exit_on_error=False)
+    async def _fetch_log(self, instance_id: str) -> None:
+        backend = self.arl.backend
+        if backend is None:
+            return
+        try:
+            lines = await backend.instance_logs(instance_id)
+        except ArlError as error:
+            self.post_message(self.ServiceFailed(error, _("read the log of {name}").format(name=instance_id)))
+        else:
+            self.post_message(self.InstanceLog(instance_id, lines))
+
+    @on(InstanceLog)
+    def _show_log(self, event: InstanceLog) -> None:
+        self._lines.clear()
+        self._lines.append(
+            [_("— instance {name}, {count} lines —").format(name=event.instance_id, count=len(event.lines))]
+        )
+        self._lines.append([line for entry in event.lines for line in plain(entry).splitlines() or [""]])
+        self.query_one("#functions-log", LogView).grew()
+
+    @on(ServiceFailed)
+    def _service_failed(self, event: ServiceFailed) -> None:
+        self.arl.fail(event.error, event.doing)
+
+    def action_delete(self) -> None:
+        row = self.row
+        if row is None or row.deployment is None or not self.may("functions.delete"):
+            return
+        names = row.deployment.instances
+        lines = (
+            *(((clean(name), "$ink"),) for name in names),
+            ((_("Calls to it end; the registered code stays."), "$muted"),),
+        )
+        title = _("Delete {count} instances of {name}?") if len(names) > 1 else _("Delete the instance of {name}?")
+
+        def answered(is_sure: bool | None) -> None:
+            if is_sure:
+                self._delete(names)
+
+        question = title.format(count=len(names), name=row.info.class_name)
+        self.app.push_screen(Confirm(question, lines, yes=_("Delete"), no=_("Keep")), answered)
+
+    @work(group="functions.delete", exit_on_error=False)
+    async def _delete(self, names: tuple[str, ...]) -> None:
+        backend = self.arl.backend
+        if backend is None:
+            return
+        for name in names:
+            try:
+                await backend.remove_instance(name)
+            except ArlError as error:
+                self.post_message(self.ServiceFailed(error, _("delete {name}").format(name=name)))
+                return
+        self.post_message(self.InstancesGone(len(names)))
+
+    @on(InstancesGone)
+    def _instances_gone(self, event: InstancesGone) -> None:
+        self.arl.say(_("Deleted {count} instances").format(count=event.count))
+        self.ask_service()
+
+    def action_remote(self) -> None:
+        """Run on the registered instance instead of here."""
+        row = self.row
+        if row is None or row.deployment is None or not self.may("functions.remote"):
+            return
+        try:
+            payload = json.loads(self.input.text)
+        except (json.JSONDecodeError, RecursionError):
+            self.arl.refuse(_("The input is no JSON yet; the gutter shows where"))
+            return
+        self.show_tab("test")
+        self._begin(self._call_there(row.deployment.instances[0], row.info.kind.value, payload))
+
+    @work(exclusive=True, group="functions.run", exit_on_error=False)
+    async def _call_there(self, instance_id: str, kind: str, payload: Any) -> None:
+        from agentic_rl_tui.core.sdk.tryout import with_key
+
+        backend = self.arl.backend
+        if backend is None:
+            return
+        try:
+            sent = with_key(payload, self._resource) if isinstance(payload, dict) else payload
+            body = await backend.call_instance(instance_id, kind, sent)
+        except ArlError as error:
+            self.post_message(self.RunFailed(error))
+        else:
+            self.post_message(self.Answered(body, instance_id))
+
+    @on(Answered)
+    def _answered(self, event: Answered) -> None:
+        head: tuple[tuple[str, str], ...] = (
+            ("✔ ", "$succeeded"),
+            (_("answered by "), "$muted"),
+            (event.instance_id, "$ink"),
+        )
+        body = tuple(((line, "$muted"),) for line in pretty(event.body).splitlines())
+        self.show_result((head, (("", ""),), *body))

@@ -55,7 +55,6 @@ class JobFileScreen(JobFileAssist):
         yield Popup(id="jobfile-popup")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#jobfile-heading", Heading).title = _("Job file")
         self.query_one("#jobfile-meaning-scroll").can_focus = False
         self.open(self.arl.job_file or find_job_file(self.arl.settings.workspace))

@@ -53,7 +53,6 @@ class EditingScreen(PlaceScreen):
         return self.file is not None and self.editor.text != self.file.text
 
     def on_mount(self) -> None:
-        super().on_mount()
         if self.arl.options.is_polling:
             self.set_interval(LOOK_EVERY_S, self.look_at_disk)
 

@@ -29,6 +29,15 @@ class Registry:
         value = entry.get("value") if isinstance(entry, dict) else None
         return value if isinstance(value, str) else None
 
+    def entries(self, prefix: str) -> dict[str, tuple[str, float]]:
+        """Everything whose key begins so: key without the prefix -> (value, seconds since the epoch)."""
+        found = {}
+        for key, entry in self._load().items():
+            value = entry.get("value")
+            if key.startswith(prefix) and isinstance(value, str):
+                found[key.removeprefix(prefix)] = (value, float(entry.get("at", 0.0)))
+        return found
+
     def put(self, key: str, value: str) -> None:
         """Remember; where the disk refuses, the next run does the work again, which is worth a warning only."""
         try:
@@ -41,6 +50,13 @@ class Registry:
                 self._save(entries)
         except OSError as error:
             logger.warning("%s cannot be written: %s", self.path, error.strerror or error)
+
+    def drop(self, key: str) -> None:
+        """Forget one key. Raises OSError."""
+        with self._locked():
+            entries = self._load()
+            if entries.pop(key, None) is not None:
+                self._save(entries)
 
     def forget(self, values: Iterable[str]) -> int:
         """Drop every entry with one of these values; how many there were. Raises OSError."""

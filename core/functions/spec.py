@@ -16,8 +16,12 @@ class WorkerSpec:
     """What to run and within which limits.
 
     package_dir: the unpacked package; the worker's working directory and the root of the user's imports.
-    python: interpreter, None for ours. env: the function's variables, on top of a clean environment.
-    concurrency: calls at once inside one process. memory_limit_bytes: of one worker with everything it starts.
+    python: interpreter, None for ours. env: the function's variables, on top of a clean environment; among them
+    AGENTIC_RL_PROCESSORS chooses the processor API (own, real, auto: real where the interpreter has it).
+    concurrency: calls at once inside one process.
+    memory_limit_bytes: of one worker with everything it starts. One allocation far over it raises MemoryError at its
+    line; growing past it ends the worker, and the call says how much was in use.
+    setup_timeout_s: for import, construction and setup, from the moment the worker's process exists.
     call_timeout_s counts from the moment a worker has the call, not while it waits for a free one.
     cancel_grace_s: how long a coroutine may take to end when it is canceled, before its worker is replaced.
     """

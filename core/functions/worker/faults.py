@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
-from typing import Any
 
 _RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIMIT_CHARS = 64 * 1024
@@ -31,16 +29,6 @@ def describe(error: BaseException, package_dir: str) -> dict[str, str]:
 def problem(kind: str, message: str) -> dict[str, str]:
     """A fault that is no exception of user code."""
     return {"type": kind, "message": message, "traceback": "", "full_traceback": ""}
-
-
-def where(frame: Any, package_dir: str) -> str:
-    """The place in the package at which a stack stands, as a traceback text."""
-    stack = traceback.extract_stack(frame)
-    return "".join(traceback.format_list(_own(stack, package_dir) or stack))
-
-
-def stack_of_thread(ident: int) -> Any:
-    return sys._current_frames().get(ident)
 
 
 def _text(error: traceback.TracebackException) -> str:

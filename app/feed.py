@@ -1,6 +1,6 @@
 """What the lines of one job's log become: lines to look at, numbers to draw, errors to point at."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +17,8 @@ _TROUBLE_CHARS = 400
 
 
 class LogStore(Protocol):
-    source: LineSource
+    @property
+    def source(self) -> LineSource: ...
 
     def append(self, lines: Sequence[str]) -> None: ...
     def clear(self) -> None: ...
@@ -89,6 +90,10 @@ class JobFeed:
         self.store.append(lines)
         self._read(lines, first)
         return True
+
+    def every_line(self) -> Iterator[str]:
+        for start in range(0, len(self.source), _BATCH_LINES):
+            yield from self.source.lines(start, start + _BATCH_LINES)
 
     def _read(self, lines: Sequence[str], first: int) -> None:
         self.book.feed(lines)

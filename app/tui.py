@@ -7,21 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
-from textual.app import App
 from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.worker import Worker, WorkerState
 
 from agentic_rl_tui.app import keymap
-from agentic_rl_tui.app.present.states import health_look, job_look
-from agentic_rl_tui.app.surfaces import Problem, ProblemLog, problem, state_of
+from agentic_rl_tui.app.present.states import health_look
+from agentic_rl_tui.app.surfaces import Problem, ProblemLog, state_of
+from agentic_rl_tui.app.telling import Telling
 from agentic_rl_tui.core.models.errors import ArlError, NoKey
-from agentic_rl_tui.core.models.status import JobStatus
-from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Health, PlaceTab
 
@@ -74,7 +71,7 @@ def _place(module: str, name: str) -> Callable[[], Screen[Any]]:
     return make
 
 
-class ArlApp(App[int]):
+class ArlApp(Telling):
     """Owns what all places share: backend, profile, health, problems, the way between places."""
 
     TITLE = "agentic-rl-tui"
@@ -125,7 +122,7 @@ class ArlApp(App[int]):
         self.place_tabs = PLACES
         self._connect = connect
         self._is_painted = False
-        self._ends_told: set[str] = set()
+        self.ends_told: set[str] = set()
         self._interrupted_at = -INTERRUPT_TWICE_S
         start = place_name(start_place) or "jobs"
         # The first place's sheet is read along with the common one: a sheet that comes later is a second parse.
@@ -165,7 +162,7 @@ class ArlApp(App[int]):
         mine = keymap.user_keys(self.settings.values)
         wrong = keymap.check_keymap(mine)
         for sentence in wrong:
-            self.add_problem(
+            self.problems.add(
                 Problem("use your keys", sentence, "Correct [keys] in the config file; the defaults are in force.")
             )
         if wrong:
@@ -273,64 +270,6 @@ class ArlApp(App[int]):
         from agentic_rl_tui.app.mirror import mirror_path
 
         return mirror_path(self.settings.profile.base_url, job_id)
-
-    # What people are told
-
-    def add_problem(self, item: Problem) -> None:
-        self.problems.add(item)
-
-    def fail(self, error: ArlError, doing: str) -> None:
-        """Tell that something the user or a refresh asked for failed, and keep it."""
-        item = self.keep(error, doing)
-        self.notify(item.message, title=item.title, severity="error", timeout=8, markup=False)
-
-    def keep(self, error: BaseException, doing: str) -> Problem:
-        """Keep an error for the problems pane without telling of it: for places that show it themselves."""
-        item = problem(error, doing, at=datetime.fromtimestamp(self.clock(), self.zone))
-        self.add_problem(item)
-        return item
-
-    def report_bug(self, error: BaseException, doing: str) -> None:
-        item = self.keep(error, doing)
-        self.notify(
-            f"{item.message}\nPress ! to read and copy the report.",
-            title="A fault of this program",
-            severity="error",
-            timeout=10,
-            markup=False,
-        )
-
-    @on(Worker.StateChanged)
-    def _report_failed_worker(self, event: Worker.StateChanged) -> None:
-        if event.state is WorkerState.ERROR and event.worker.error is not None:
-            self.report_bug(event.worker.error, event.worker.name)
-
-    def tell_end(self, job: "Job") -> None:
-        """A job that was watched has ended: say so once, and ring where the user wants it."""
-        if job.job_id in self._ends_told:
-            return
-        self._ends_told.add(job.job_id)
-        look = job_look(job.status)
-        name = plain(job.job_name or job.job_id, keep_newlines=False)
-        severity: Literal["information", "error"] = "error" if job.status == JobStatus.FAILED else "information"
-        self.notify(f"{look.glyph} {look.word}", title=name, severity=severity, timeout=8, markup=False)
-        if self.settings.get("tui.bell", True):
-            self.bell()
-
-    def say(self, text: str) -> None:
-        self.notify(text, timeout=3, markup=False)
-
-    def warn(self, text: str) -> None:
-        self.notify(text, severity="warning", timeout=5, markup=False)
-
-    def refuse(self, reason: str) -> None:
-        """Say why a key did nothing."""
-        self.notify(reason, severity="warning", timeout=3, markup=False)
-
-    def copy(self, text: str, what: str) -> None:
-        """Send `text` to the terminal's clipboard; whether it arrives is the terminal's affair, so no claim is made."""
-        self.copy_to_clipboard(text)
-        self.say(f"Sent the {what} to the terminal's clipboard")
 
     # Actions of everywhere
 

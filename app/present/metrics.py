@@ -1,6 +1,6 @@
 """The curves of a job, collected line by line from its log."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agentic_rl_tui.core.models.metrics import parse_metrics, step_of
@@ -59,6 +59,18 @@ class MetricBook:
 
     def starting(self, prefix: str) -> dict[str, Series]:
         return {name: series for name, series in self.series.items() if name.startswith(prefix)}
+
+
+def as_csv(book: MetricBook) -> Iterator[str]:
+    """A table of every series by step, line by line; a cell is empty where a series has no value."""
+    names = sorted(book.series)
+    yield ",".join(["step", *(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)])
+    table: dict[int, dict[str, float]] = {}
+    for name in names:
+        for step, value in zip(book.series[name].steps, book.series[name].values, strict=True):
+            table.setdefault(step, {})[name] = value
+    for step in sorted(table):
+        yield ",".join([str(step), *(repr(table[step][name]) if name in table[step] else "" for name in names)])
 
 
 _CLOCKS = frozenset({"step", "global_step", "training/global_step", "train/step", "epoch"})

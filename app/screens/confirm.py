@@ -4,7 +4,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Button, Static
+from textual.widgets import Button, Input, Static
 
 from agentic_rl_tui.app.screens.base import Dialog
 from agentic_rl_tui.widgets.cells import Span
@@ -12,7 +12,10 @@ from agentic_rl_tui.widgets.panels import Note
 
 
 class Confirm(Dialog[bool]):
-    """Names the object and what will happen; the focus rests on the safe button."""
+    """Names the object and what will happen; the focus rests where nothing is lost.
+
+    type_first: a text that must be typed before the answer can be yes; None where a button is enough.
+    """
 
     BINDINGS = [
         Binding("y", "answer(True)", "Yes", show=False),
@@ -21,12 +24,15 @@ class Confirm(Dialog[bool]):
     ]
     dismissed = False
 
-    def __init__(self, title: str, lines: tuple[tuple[Span, ...], ...], *, yes: str, no: str) -> None:
+    def __init__(
+        self, title: str, lines: tuple[tuple[Span, ...], ...], *, yes: str, no: str, type_first: str | None = None
+    ) -> None:
         super().__init__()
         self._question = title
         self._lines = lines
         self._yes = yes
         self._no = no
+        self._type_first = type_first
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -34,18 +40,36 @@ class Confirm(Dialog[bool]):
             note = Note(id="dialog-text")
             note.lines = self._lines
             yield note
+            if self._type_first is not None:
+                yield Input(placeholder=f"type {self._type_first} to go on", id="dialog-input", compact=True)
             with Horizontal(id="dialog-buttons"):
                 yield Button(self._no, id="no", compact=True)
-                yield Button(self._yes, id="yes", compact=True, classes="-danger")
+                yield Button(self._yes, id="yes", compact=True, classes="-danger", disabled=not self._is_free)
+
+    @property
+    def _is_free(self) -> bool:
+        if self._type_first is None:
+            return True
+        typed = self.query(Input)
+        return bool(typed) and typed.first(Input).value.strip() == self._type_first
 
     def on_mount(self) -> None:
-        self.query_one("#no", Button).focus()
+        self.query_one("#no" if self._type_first is None else "#dialog-input").focus()
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self.query_one("#yes", Button).disabled = not self._is_free
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        self.query_one("#yes" if self._is_free else "#no", Button).focus()
 
     def action_answer(self, answer: bool) -> None:
-        self.dismiss(answer)
+        if not answer or self._is_free:
+            self.dismiss(answer)
 
     def action_other(self) -> None:
-        self.focus_next()
+        self.focus_next(Button)
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import on, work
@@ -16,19 +18,20 @@ from textual.widgets import ContentSwitcher
 from agentic_rl_tui.app.backend import LogChunk, LogNote
 from agentic_rl_tui.app.feed import JobFeed, open_store
 from agentic_rl_tui.app.keymap import bindings
-from agentic_rl_tui.app.mirror import forget
 from agentic_rl_tui.app.poll import Pulse, delay_s
 from agentic_rl_tui.app.present.job import clean
+from agentic_rl_tui.app.present.jobs import JobRow, job_row
+from agentic_rl_tui.app.present.metrics import as_csv
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import short_duration
-from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
-from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.job_logs import JobLogs
 from agentic_rl_tui.app.screens.job_overview import JobOverview
 from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
+from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.traces_list import TraceList
 from agentic_rl_tui.app.surfaces import Outage
-from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.core.models.errors import ArlError, ConfigError
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Heading, Tab, TabBar
@@ -51,7 +54,7 @@ TROUBLE_LINES = 6
 SHOW_EVERY_S = 0.1
 
 
-class JobScreen(PlaceScreen):
+class JobScreen(JobVerbs):
     """Follows one job. The log is read once, from its first line, and feeds the log, the metrics and the failure."""
 
     place = "jobs"
@@ -82,14 +85,13 @@ class JobScreen(PlaceScreen):
         note: LogNote
 
     @dataclass
-    class StreamEnded(Message):
+    class SaveEnded(Message):
+        target: Path
         error: ArlError | None = None
 
     @dataclass
-    class Acted(Message):
-        doing: str
+    class StreamEnded(Message):
         error: ArlError | None = None
-        is_gone: bool = False
 
     def __init__(self, job_id: str, *, job: "Job | None" = None, tab: str = "overview") -> None:
         super().__init__()
@@ -261,9 +263,13 @@ class JobScreen(PlaceScreen):
             self._report,
             self.feed.trouble[-TROUBLE_LINES:],
             now=self.arl.clock(),
-            zone=self.arl.backend.zone if self.arl.backend is not None else self.arl.zone,
+            zone=self.zone,
         )
         self.refresh_hints()
+
+    @property
+    def zone(self) -> tzinfo:
+        return self.arl.backend.zone if self.arl.backend is not None else self.arl.zone
 
     def _age_note(self) -> tuple[Span, ...]:
         if not self._outage.failures:
@@ -347,6 +353,9 @@ class JobScreen(PlaceScreen):
     @on(Prompt.Given)
     def _given(self, event: Prompt.Given) -> None:
         view = self.query_one(JobLogs).view
+        if event.purpose == "save":
+            self._save(Path(event.text).expanduser(), "csv" if self.tab == "metrics" else "log")
+            return
         if event.purpose == "search":
             view.search(event.text)
         elif event.text.strip().replace(",", "").isdigit():
@@ -383,75 +392,54 @@ class JobScreen(PlaceScreen):
 
     # Verbs
 
+    @property
+    def rows(self) -> tuple[JobRow, ...]:
+        """This job as the verbs know it; empty until it is read."""
+        if self.job is None:
+            return ()
+        return (job_row(self.job, now=self.arl.clock(), zone=self.zone),)
+
     def why_not(self, action_id: str) -> str | None:
-        job = self.job
-        if action_id not in ("job.cancel", "job.delete"):
-            return None
-        if job is None:
-            return "The job is not read yet"
-        look = job_look(job.status)
-        if action_id == "job.cancel" and (is_terminal(job.status) or job.status == JobStatus.CANCELING):
-            return f"This job is {look.word}; there is nothing to cancel"
-        if action_id == "job.delete" and not is_terminal(job.status):
-            return f"This job is {look.word}; cancel it before you delete it"
-        return None
+        return self.objection(action_id.partition(".")[2], self.rows) if action_id.startswith("job.") else None
+
+    async def action_save(self) -> None:
+        """Ask where to; the metrics tab saves its numbers, every other one the log."""
+        name = clean(self.job.job_name or self.job_id) if self.job is not None else self.job_id
+        ending = "csv" if self.tab == "metrics" else "log"
+        target = self.arl.settings.workspace / f"{name.replace('/', '_')}.{ending}"
+        await self.prompt.ask("save", "save to", text=str(target))
+
+    @work(thread=True, group="job.save", exit_on_error=False)
+    def _save(self, target: Path, what: str) -> None:
+        lines = as_csv(self.feed.book) if what == "csv" else self.feed.every_line()
+        try:
+            with target.open("x", encoding="utf-8", errors="replace") as file:
+                file.writelines(f"{line}\n" for line in lines)
+        except OSError as error:
+            self.post_message(self.SaveEnded(target, ConfigError(f"{target} cannot be written: {error.strerror}")))
+        else:
+            self.post_message(self.SaveEnded(target))
+
+    @on(SaveEnded)
+    def _saved(self, event: SaveEnded) -> None:
+        if event.error is not None:
+            self.arl.fail(event.error, "save")
+        else:
+            self.arl.say(f"Wrote {event.target}")
 
     def action_copy(self) -> None:
         self.arl.copy(self.job_id, "job id")
 
     def action_cancel(self) -> None:
         if self.may("job.cancel"):
-            self._ask("Cancel", "What is done so far is kept. A canceled job cannot go on.", self._do_cancel)
+            self.ask("cancel", self.rows)
 
     def action_delete(self) -> None:
         if self.may("job.delete"):
-            self._ask("Delete", "The log and the results on the platform are lost for good.", self._do_delete)
+            self.ask("delete", self.rows)
 
-    def _ask(self, verb: str, meaning: str, act: "object") -> None:
-        job = self.job
-        if job is None:
-            return
-        look = job_look(job.status)
-        name = clean(job.job_name or job.job_id)
-        lines: tuple[tuple[Span, ...], ...] = (
-            ((f"{look.glyph} ", look.style), (name, "$ink"), (f"  {job.job_id}", "$faint")),
-            (("", ""),),
-            ((meaning, "$muted"),),
-        )
-        self.app.push_screen(
-            Confirm(f"{verb} {name}?", lines, yes=f"{verb} job", no="Keep"),
-            lambda is_sure: act() if is_sure else None,  # type: ignore[operator]
-        )
-
-    @work(group="job.act", exit_on_error=False)
-    async def _do_cancel(self) -> None:
-        backend = self.arl.backend
-        if backend is not None:
-            try:
-                await backend.cancel(self.job_id)
-            except ArlError as error:
-                self.post_message(self.Acted(f"cancel {self.job_id}", error))
-            else:
-                self.post_message(self.Acted("cancel"))
-
-    @work(group="job.act", exit_on_error=False)
-    async def _do_delete(self) -> None:
-        backend = self.arl.backend
-        if backend is not None:
-            try:
-                await backend.delete(self.job_id)
-            except ArlError as error:
-                self.post_message(self.Acted(f"delete {self.job_id}", error))
-            else:
-                self.post_message(self.Acted("delete", is_gone=True))
-
-    @on(Acted)
-    def _acted(self, event: Acted) -> None:
-        if event.error is not None:
-            self.arl.fail(event.error, event.doing)
-        if event.is_gone:
-            if (kept := self.arl.mirror_of(self.job_id)) is not None:
-                forget(kept)
+    def acted(self, event: JobVerbs.Acted) -> None:
+        if event.verb == "delete" and event.error is None:
             self.leave_screen()
         else:
             self.load()

@@ -33,6 +33,7 @@ class JobOverview(VerticalScroll, can_focus=True):
             with Vertical(id="job-left"):
                 yield Static("REWARD BY STEP", classes="caption", id="job-curve-title")
                 yield AreaChart(id="job-curve")
+                yield Static("", id="job-no-curve", markup=False)
                 yield Facts(id="job-outcome")
             yield Facts(id="job-made-of")
         yield Static("LATEST", classes="caption", id="job-latest-title")
@@ -73,6 +74,9 @@ class JobOverview(VerticalScroll, can_focus=True):
         curve.color = "$faint" if is_terminal(job.status) else "$fill"
         total = job.progress.total_steps if job.progress else None
         curve.share = 1.0 if job.progress is None or not total else job.progress.step / total
-        curve.display = self.query_one("#job-curve-title").display = len(rewards) > 1
+        curve.display = len(rewards) > 1
+        waiting = self.query_one("#job-no-curve", Static)
+        waiting.display = not curve.display
+        waiting.update("no reward came of this job" if is_terminal(job.status) else "comes with the second step")
         self.query_one("#job-outcome", Facts).sections = outcome(job, report)
         self.query_one("#job-made-of", Facts).sections = made_of(job, report)

@@ -1,6 +1,6 @@
 """Place 4: the jobs of the profile, in a table that updates in place."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,8 @@ from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.poll import Pulse, delay_s
 from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_filter, job_row, kept_row, remembered_rows
 from agentic_rl_tui.app.present.times import short_duration
-from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
-from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.screens.base import Layer
+from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.jobs_peek import JobPeek
 from agentic_rl_tui.app.surfaces import Outage, state_of
 from agentic_rl_tui.core.models.errors import ArlError
@@ -35,7 +35,7 @@ PAGE_SIZE = 100
 TICK_S = 1.0
 
 
-class JobsScreen(PlaceScreen):
+class JobsScreen(JobVerbs):
     """Keeps the pages read so far; the first is read again at each refresh, further ones when the cursor comes near."""
 
     place = "jobs"
@@ -52,14 +52,6 @@ class JobsScreen(PlaceScreen):
     @dataclass
     class Failed(Message):
         error: ArlError
-
-    @dataclass
-    class Acted(Message):
-        """A verb ended for one job."""
-
-        doing: str
-        job_id: str
-        error: ArlError | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -302,15 +294,7 @@ class JobsScreen(PlaceScreen):
     def why_not(self, action_id: str) -> str | None:
         if not action_id.startswith(("jobs.", "table.")) or action_id == "jobs.filter":
             return None
-        chosen = self.table.chosen
-        if not chosen:
-            return "There is no job to act on"
-        if action_id == "jobs.cancel" and not any(row.can_cancel for row in chosen):
-            return f"{chosen[0].name} is over ({chosen[0].look.word}); there is nothing to cancel"
-        if action_id == "jobs.delete" and any(row.is_active for row in chosen):
-            running = next(row for row in chosen if row.is_active)
-            return f"{running.name} is {running.look.word}; cancel it before you delete it"
-        return None
+        return self.objection(action_id.partition(".")[2], self.table.chosen)
 
     @on(Table.Opened)
     def _open(self, event: Table.Opened) -> None:
@@ -327,56 +311,14 @@ class JobsScreen(PlaceScreen):
 
     def action_cancel(self) -> None:
         if self.may("jobs.cancel"):
-            rows = tuple(row for row in self.table.chosen if row.can_cancel)
-            self._confirm(rows, "Cancel", "What is done so far is kept. A canceled job cannot go on.", self._do_cancel)
+            self.ask("cancel", self.table.chosen)
 
     def action_delete(self) -> None:
         if self.may("jobs.delete"):
-            rows = self.table.chosen
-            self._confirm(rows, "Delete", "The log and the results on the platform are lost for good.", self._do_delete)
+            self.ask("delete", self.table.chosen)
 
-    def _confirm(self, rows: tuple[JobRow, ...], verb: str, meaning: str, act: "Callable[[JobRow], object]") -> None:
-        noun = "job" if len(rows) == 1 else f"{len(rows)} jobs"
-        what = rows[0].name if len(rows) == 1 else f"{len(rows)} jobs"
-        shown: list[tuple[Span, ...]] = [
-            ((f"{row.look.glyph} ", row.look.style), (row.name, "$ink"), (f"  {row.job_id}", "$faint"))
-            for row in rows[:8]
-        ]
-        if len(rows) > 8:
-            shown.append(((f"  and {len(rows) - 8} more", "$muted"),))
-        lines = (*shown, (("", ""),), ((meaning, "$muted"),))
-
-        def answered(is_sure: bool | None) -> None:
-            if is_sure:
-                for row in rows:
-                    act(row)
-
-        self.app.push_screen(Confirm(f"{verb} {what}?", lines, yes=f"{verb} {noun}", no="Keep"), answered)
-
-    @work(group="jobs.act", exit_on_error=False)
-    async def _do_cancel(self, row: JobRow) -> None:
-        await self._act(f"cancel {row.name}", row.job_id, "cancel")
-
-    @work(group="jobs.act", exit_on_error=False)
-    async def _do_delete(self, row: JobRow) -> None:
-        await self._act(f"delete {row.name}", row.job_id, "delete")
-
-    async def _act(self, doing: str, job_id: str, verb: str) -> None:
-        backend = self.arl.backend
-        if backend is None:
-            return
-        try:
-            await (backend.cancel(job_id) if verb == "cancel" else backend.delete(job_id))
-        except ArlError as error:
-            self.post_message(self.Acted(doing, job_id, error))
-        else:
-            self.post_message(self.Acted(doing, job_id))
-
-    @on(Acted)
-    def _acted(self, event: Acted) -> None:
-        if event.error is not None:
-            self.arl.fail(event.error, event.doing)
-        elif event.doing.startswith("delete"):
-            self._jobs.pop(event.job_id, None)
+    def acted(self, event: JobVerbs.Acted) -> None:
+        if event.verb == "delete" and event.error is None:
+            self._jobs.pop(event.row.job_id, None)
             self._show()
         self.load()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.app.backend import LogChunk, LogNote
@@ -267,3 +268,26 @@ async def test_a_shorter_log_under_the_same_id_starts_anew(scenes: Any, settle: 
         await pilot.pause(0.15)
         assert list(app.screen.feed.source.lines(0, 9)) == ["x", "y"]
         assert stream.offsets == [0, 0]
+
+
+async def test_saving_the_log_and_the_numbers_never_overwrites(scenes: Any, settle: Any, tmp_path: Path) -> None:
+    app = scenes.app(scenes.sample_backend(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("l")
+        await settle(pilot)
+        await pilot.pause(0.15)
+        for _ in range(2):
+            await pilot.press("s", "enter")
+            await settle(pilot)
+        saved = tmp_path / "calc-agent-3f2a.log"
+        assert saved.read_text().splitlines() == list(app.screen.feed.source.lines(0, 10_000))
+        assert "File exists" in app.problems.items[-1].message
+        await pilot.press("]")
+        await settle(pilot)
+        await pilot.press("s", "enter")
+        await settle(pilot)
+        header, first, *rest = (tmp_path / "calc-agent-3f2a.csv").read_text().splitlines()
+        assert header.startswith('step,"actor/entropy"')
+        assert first.startswith("1,")
+        assert len(rest) == 27

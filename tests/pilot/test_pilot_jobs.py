@@ -124,7 +124,12 @@ async def test_marked_jobs_win_over_the_cursor_and_are_counted(scenes: Any, sett
         await pilot.press("j", "j", "space", "space", "D")
         assert isinstance(app.screen, Confirm)
         assert "Delete 2 jobs?" in str(app.screen.query_one("#dialog-title").render())
-        await pilot.press("y")
+        await pilot.press("enter", "enter")
+        await settle(pilot)
+        assert backend.calls == []
+        await pilot.press("D")
+        short = app.screen_stack[-2].table.chosen[0].job_id[-4:]
+        await pilot.press(*short, "enter", "enter")
         await settle(pilot)
         assert sorted(verb for verb, _ in backend.calls) == ["delete", "delete"]
         assert len(backend.store) == 6

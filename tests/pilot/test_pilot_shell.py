@@ -146,12 +146,12 @@ async def test_q_goes_back_and_at_the_root_leaves(scenes: Any, settle: Any) -> N
 
 
 async def test_own_keys_work_and_show_in_the_footer(scenes: Any, settle: Any) -> None:
-    app = scenes.app(scenes.sample_backend(), values={"keys.jobs.cancel": "X", "keys.table.down": "s,down"})
+    app = scenes.app(scenes.sample_backend(), values={"keys.jobs.cancel": "X", "keys.table.down": "ctrl+n,down"})
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         hints = {hint.label: hint.key for hint in app.screen.query_one(KeyBar).hints}
         assert hints["cancel"] == "X"
-        await pilot.press("s")
+        await pilot.press("ctrl+n")
         assert isinstance(app.screen, JobsScreen)
         assert app.screen.table.cursor == 1
         await pilot.press("x")

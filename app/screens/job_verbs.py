@@ -1,0 +1,90 @@
+"""Cancel and delete: what both the list of jobs and the screen of one job do, with the question before it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual import on, work
+from textual.message import Message
+
+from agentic_rl_tui.app.mirror import forget
+from agentic_rl_tui.app.present.jobs import JobRow
+from agentic_rl_tui.app.screens.base import PlaceScreen
+from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.widgets.cells import Span
+
+MOST_NAMED = 8
+SHORT_ID = 4
+_MEANING = {
+    "cancel": "What is done so far is kept. A canceled job cannot go on.",
+    "delete": "The log and the results on the platform are lost for good.",
+}
+
+
+class JobVerbs(PlaceScreen):
+    """Asks, acts, and reports each job by itself. Subclasses say what becomes of the screen in `acted`."""
+
+    @dataclass
+    class Acted(Message):
+        """A verb ended for one job."""
+
+        verb: str
+        row: JobRow
+        error: ArlError | None = None
+
+    def objection(self, verb: str, rows: Sequence[JobRow]) -> str | None:
+        """Why a verb has nothing to act on."""
+        if not rows:
+            return "There is no job to act on"
+        if verb == "cancel" and not any(row.can_cancel for row in rows):
+            return f"{rows[0].name} is over ({rows[0].look.word}); there is nothing to cancel"
+        if verb == "delete" and (active := next((row for row in rows if row.is_active), None)) is not None:
+            return f"{active.name} is {active.look.word}; cancel it before you delete it"
+        return None
+
+    def ask(self, verb: str, rows: Sequence[JobRow]) -> None:
+        """Name the jobs and what will become of them; more than one must be confirmed by typing."""
+        rows = [row for row in rows if row.can_cancel] if verb == "cancel" else list(rows)
+        what = rows[0].name if len(rows) == 1 else f"{len(rows)} jobs"
+        shown: list[tuple[Span, ...]] = [
+            ((f"{row.look.glyph} ", row.look.style), (row.name, "$ink"), (f"  {row.job_id}", "$faint"))
+            for row in rows[:MOST_NAMED]
+        ]
+        if len(rows) > MOST_NAMED:
+            shown.append(((f"  and {len(rows) - MOST_NAMED} more", "$muted"),))
+        question = Confirm(
+            f"{verb.capitalize()} {what}?",
+            (*shown, (("", ""),), ((_MEANING[verb], "$muted"),)),
+            yes=f"{verb.capitalize()} {'job' if len(rows) == 1 else what}",
+            no="Keep",
+            type_first=rows[0].job_id[-SHORT_ID:] if len(rows) > 1 else None,
+        )
+
+        def answered(is_sure: bool | None) -> None:
+            for row in rows if is_sure else ():
+                self.act(verb, row)
+
+        self.app.push_screen(question, answered)
+
+    @work(group="jobs.act", exit_on_error=False)
+    async def act(self, verb: str, row: JobRow) -> None:
+        backend = self.arl.backend
+        if backend is None:
+            return
+        try:
+            await (backend.cancel(row.job_id) if verb == "cancel" else backend.delete(row.job_id))
+        except ArlError as error:
+            self.post_message(self.Acted(verb, row, error))
+        else:
+            self.post_message(self.Acted(verb, row))
+
+    @on(Acted)
+    def _acted(self, event: Acted) -> None:
+        if event.error is not None:
+            self.arl.fail(event.error, f"{event.verb} {event.row.name}")
+        elif event.verb == "delete" and (kept := self.arl.mirror_of(event.row.job_id)) is not None:
+            forget(kept)
+        self.acted(event)
+
+    def acted(self, event: Acted) -> None:
+        """What the screen shows after a verb ended."""

@@ -1,7 +1,8 @@
 """A local HTTP server for one function, for people who call it with curl.
 
 It answers like the vendor's function server: ``POST /api/v1`` and ``GET /health``, client mistakes under ``detail``,
-faults of the function under ``message``. What it adds: faults carry ``type`` and ``traceback``, too.
+faults of the function under ``message``, and what is no answer of the function's kind as it is. What it adds: faults
+carry ``type`` and ``traceback``, too.
 """
 
 from __future__ import annotations
@@ -168,8 +169,9 @@ async def _hangup(receive: Receive) -> None:
 
 def _told(result: CallResult) -> tuple[int, dict[str, Any]]:
     """HTTP status and body of a result."""
-    if result.output is not None:
-        return 200, result.output
+    answer = result.output if result.output is not None else result.unchecked
+    if answer is not None:
+        return 200, answer
     error = result.error
     assert error is not None
     if result.status is CallStatus.INVALID_INPUT:

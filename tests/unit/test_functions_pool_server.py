@@ -29,6 +29,8 @@ class Multi(AbstractRewardProcessor):
                 raise ValueError("boom [x] 数")
             case "nan":
                 return RewardOutput(reward=Reward(reward_score=float("nan")))
+            case "str":
+                return "hello"
             case "exit":
                 sys.exit(1)
             case "cancel":
@@ -89,6 +91,7 @@ async def test_health_and_answers(client: httpx.AsyncClient) -> None:
         "error_code": None,
     }
     assert (await client.post("/api/v1", json=saying("failed"))).json()["error"] == "why"
+    assert (await client.post("/api/v1", json=saying("str"))).json() == {"result": "hello"}
 
 
 @pytest.mark.parametrize(

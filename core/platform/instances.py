@@ -301,7 +301,12 @@ class JobFunctions:
         instance = await self._functions.load(
             entity, runtime=runtime.model_dump(exclude_none=True), name=name, job_id=job_id
         )
-        pool = await self._instances.start(instance, hold=True)
+        try:
+            pool = await self._instances.start(instance, hold=True)
+        except asyncio.CancelledError:
+            # The start goes on by itself, and nobody else would ever end what is held.
+            await self._instances.stop(instance.instance_id)
+            raise
         return JobFunction(entity.kind, name, pool.slots, instance, pool, self._instances, timeout_s, job_id)
 
 

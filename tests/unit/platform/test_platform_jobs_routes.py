@@ -247,6 +247,26 @@ async def test_job_functions_call_their_pool_and_log(bench: Any) -> None:
     assert not bench.pools[0].is_running
 
 
+async def test_a_job_that_is_cancelled_as_its_functions_start_leaves_none(bench: Any) -> None:
+    gate = asyncio.Event()
+    bench.next_pool["start_gate"] = gate
+    body = await bench.request_body()
+    job = bench.platform.parse_request(body)
+    opening = asyncio.create_task(
+        bench.platform.job_functions.open(
+            job.rollout.rollout_id, runtime=job.rollout, timeout_s=3.0, job_id="ft-1", name="rollout-1"
+        )
+    )
+    while not bench.pools:  # noqa: ASYNC110 - nothing tells that a pool was made
+        await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait({opening})
+    gate.set()
+    (instance,) = bench.platform.functions.instances_of_job("ft-1")
+    assert not bench.platform.instances.is_running(instance.instance_id)
+    assert not bench.pools[0].is_running
+
+
 @pytest.mark.parametrize("suffix", ["", "/logs", "/stream"])
 async def test_unknown_jobs_are_not_found(bench: Any, suffix: str) -> None:
     answer = await bench.client.get(f"{FT}/ft-000000000000-0000{suffix}")

@@ -135,8 +135,9 @@ async def test_user_code_of_every_kind_leaves_the_platform_running(real: httpx.A
     raised = await call("raise")
     assert (raised.status_code, raised.json()) == (500, {"message": "boom [x] 数"})
     wrong_type = await call("text")
-    assert wrong_type.status_code == 500
-    assert "expected RewardOutput" in wrong_type.json()["message"]
+    assert (wrong_type.status_code, wrong_type.json()) == (200, {"result": "hello"})
+    refused = (await real.post(f"{FT}/query/faas/log/{instance_id}", json={"keywords": ["a job would"]})).json()
+    assert "expected RewardOutput" in refused["output"]["log_entries"][0]["message"]
     ended = await call("exit")
     assert ended.status_code == 500
     assert ended.json()["message"]

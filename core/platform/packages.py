@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from agentic_rl_tui.core.models.errors import AccessDenied, PackageError
-from agentic_rl_tui.core.platform import ids, wire
+from agentic_rl_tui.core.platform import crash, ids, wire
 from agentic_rl_tui.core.platform.store.functions import Functions, Upload
 
 _KEY_ID = "local"
@@ -67,7 +67,9 @@ class Packages:
         self._directory.mkdir(parents=True, exist_ok=True)
         try:
             digest, size = await self._save(incoming, chunks)
+            crash.point("package.received")
             await self._unpack(incoming, digest)
+            crash.point("package.unpacked")
         finally:
             incoming.unlink(missing_ok=True)
         await self._functions.uploaded(upload.unique_key, digest, size)

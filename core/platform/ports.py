@@ -52,6 +52,10 @@ class JobLog(Protocol):
         """Add lines in order; they are on disk when this returns. A line break inside a line becomes its own line."""
         ...
 
+    async def last(self, job_id: str) -> str | None:
+        """The newest line, None where there is none."""
+        ...
+
 
 class DataFiles(Protocol):
     async def path(self, file_id: str) -> Path:

@@ -13,7 +13,7 @@ from agentic_rl_tui.core.models.errors import PlatformError
 from agentic_rl_tui.core.models.job_request import JobRequest
 from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.paths import PlatformPaths, private_dir
-from agentic_rl_tui.core.platform import wire
+from agentic_rl_tui.core.platform import crash, wire
 from agentic_rl_tui.core.platform.bell import Bell
 from agentic_rl_tui.core.platform.composition import engine_scheduler
 from agentic_rl_tui.core.platform.engine import EngineOptions
@@ -182,11 +182,15 @@ class Platform:
         """Remove an ended job with all that was kept of it; False when it has not ended."""
         if not await self.jobs.delete(job_id):
             return False
+        crash.point("delete.stored")
         for instance in self.functions.instances_of_job(job_id):
             await self.instances.delete(instance.instance_id)
+        crash.point("delete.functions")
         self.job_logs.remove(job_id)
+        crash.point("delete.log")
         await self.traces.remove_job(job_id)
         await asyncio.to_thread(shutil.rmtree, self.paths.jobs / job_id, ignore_errors=True)
+        crash.point("delete.folder")
         return True
 
     def _entity(self, entity_id: str) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.platform import crash
 
 FOLDER, TABLE = "checkpoints", "checkpoints.json"
 _OUTPUT = re.compile(r"practice-(?P<base>.+?)-(?P<job>ft-\d{12}-\w+)(?:@step-(?P<step>\d+))?")
@@ -51,7 +52,9 @@ class Checkpoints:
         """Write a state and drop what is over the limit. Saving a step again replaces it."""
         places = self._folder / FOLDER
         places.mkdir(mode=0o700, parents=True, exist_ok=True)
+        crash.point("checkpoint.begun")
         write_json(places / f"step-{step}.json", {"step": step, **state})
+        crash.point("checkpoint.state")
         entry = Checkpoint(step, f"{self._output}@step-{step}", validation, reward, now, is_final=is_final)
         self.table = [item for item in self.table if item.step != step] + [entry]
         self._mark()
@@ -118,5 +121,7 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Replace a file as a whole, so that a kill leaves the old or the new one."""
     raw = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str)
     draft = path.with_name(f"{path.name}.new")
+    crash.torn("checkpoint.torn", draft.write_bytes, raw)
     draft.write_bytes(raw)
+    crash.point("checkpoint.draft")
     os.replace(draft, path)

@@ -10,6 +10,7 @@ from agentic_rl_tui.core.models.errors import ArlError, FunctionFailed
 from agentic_rl_tui.core.models.jobs import JobProgress
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import JobStatus
+from agentic_rl_tui.core.platform import crash
 from agentic_rl_tui.core.platform.engine import functions as job_functions
 from agentic_rl_tui.core.platform.engine.checkpoints import Checkpoints
 from agentic_rl_tui.core.platform.engine.endpoint import EndpointPolicy
@@ -23,7 +24,7 @@ from agentic_rl_tui.core.platform.engine.options import EngineOptions
 from agentic_rl_tui.core.platform.engine.plan import Plan, make_plan
 from agentic_rl_tui.core.platform.engine.policy import Policy
 from agentic_rl_tui.core.platform.engine.practice import PracticePolicy
-from agentic_rl_tui.core.platform.engine.report import ReportBook, write_from_disk
+from agentic_rl_tui.core.platform.engine.report import ReportBook
 from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryWriter
 from agentic_rl_tui.core.platform.ports import DataFiles, FunctionOpener, JobLog, JobRecord, JobStore
 from agentic_rl_tui.core.tracing.collect import Tally
@@ -151,6 +152,7 @@ class _Life:
         engine, job, options = self._engine, self._job, self._engine.options
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         await self._log.info(f"job {job.job_id} ({job.name}) starts on the local platform")
+        crash.point("start.folder")
         await self._phase("validating")
         plan = self._plan = await make_plan(job, engine.files, engine.artefacts)
         policy = self._policy = self._make_policy(plan)
@@ -160,6 +162,7 @@ class _Life:
         self._functions = await job_functions.open_functions(
             engine.functions, job.request, job.job_id, timer=options.timer
         )
+        crash.point("start.functions")
         for function in self._functions.all:
             await self._log.info(
                 f"started {function.title}: {function.open.slots} slots, timeout {function.timeout_s:g} s"
@@ -187,6 +190,7 @@ class _Life:
 
     async def finish(self, end: _End | None) -> None:
         """Close everything, write the report, say how it ended, and move the job to its last state."""
+        crash.point("end.begun")
         await self._functions.close()
         if self._writer is not None:
             await asyncio.to_thread(self._writer.close)
@@ -195,7 +199,9 @@ class _Life:
         status = JobStatus.SUCCEEDED if end is None else end.status
         try:
             report = await asyncio.to_thread(self._report, status, end)
+            crash.point("end.report")
             await self._say_end(end, report)
+            crash.point("end.said")
         except OSError as error:
             logger.error("the end of job %s could not be written: %s", self._job.job_id, error)
         await self._move(status, end)
@@ -207,6 +213,7 @@ class _Life:
             await jobs.set_progress(job_id, done)
         if status is JobStatus.SUCCEEDED and self._plan is not None and self._learns:
             await jobs.set_output(job_id, self._plan.output)
+        crash.point("end.output")
         code, message = (end.code, end.reason) if end is not None else (None, None)
         if status is JobStatus.CANCELED:
             # Usually done by whoever cancelled; a wish that outran that move must not leave the job running.
@@ -289,6 +296,8 @@ class _Life:
             "model": self._job.request.model,
             "policy": "endpoint" if self._engine.options.endpoint else "practice",
             "is_evaluation": self._engine.options.endpoint is not None,
+            "code": None if end is None else end.code,
+            "output": plan.output if plan is not None and end is None and self._learns else None,
         }
         if plan is not None:
             facts |= {
@@ -334,20 +343,3 @@ class _Life:
             await self._log.info("evaluation finished; there is no model to publish")
         elif self._plan is not None:
             await self._log.info(f"output: {self._plan.output}, a state of the practice policy")
-
-
-async def mark_interrupted(engine: Engine, job: JobRecord) -> None:
-    """Give a job that a killed platform left behind its true state, and a report of what it got done."""
-    log = JobLogWriter(engine.log, job.job_id, engine.options.now)
-    was_canceling = job.status is JobStatus.CANCELING
-    status = JobStatus.CANCELED if was_canceling else JobStatus.FAILED
-    reason = "canceled; the platform was stopped before it had finished" if was_canceling else PLATFORM_STOPPED
-    folder = engine.artefacts / job.job_id
-    facts = {"job_id": job.job_id, "job_name": job.name, "model": job.request.model}
-    try:
-        await asyncio.to_thread(write_from_disk, folder, status=status.value, reason=reason, facts=facts)
-        await log.error(f"job ended: {reason}")
-        await log.end()
-    except OSError as error:
-        logger.error("the end of job %s could not be written: %s", job.job_id, error)
-    await engine.jobs.move(job.job_id, status, code=None if was_canceling else "PlatformStopped", message=reason)

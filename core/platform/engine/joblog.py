@@ -35,6 +35,10 @@ class JobLogWriter:
     async def end(self) -> None:
         await self._log.append(self._job_id, [END_MARKER])
 
+    async def has_ended(self) -> bool:
+        """Whether the end marker is written."""
+        return await self._log.last(self._job_id) == END_MARKER
+
     async def _write(self, level: str, texts: tuple[str, ...]) -> None:
         stamp = timestamp(self._now())
         await self._log.append(self._job_id, [f"{stamp} - {level} - {redact(text)}" for text in texts])

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from agentic_rl_tui.core.models.jobs import JobProgress
+from agentic_rl_tui.core.platform import crash
 from agentic_rl_tui.core.platform.engine import data, hyper, metrics
 from agentic_rl_tui.core.platform.engine.checkpoints import Checkpoints
 from agentic_rl_tui.core.platform.engine.failures import FailureLog
@@ -105,12 +106,14 @@ class TrainingLoop:
         began = self._options.timer()
         rows = await asyncio.to_thread(self._plan.rows.read, indices)
         groups = await self._make_groups(rows, "train", step, self._plan.hyper.n_rollouts)
+        crash.point("step.rolled")
         rolled = self._options.timer()
         for group in groups:
             self._widen(group)
         values: dict[str, Any] = {"step": step, "epoch": step * self._plan.batch_size / len(self._plan.rows)}
         values |= await asyncio.to_thread(metrics.step_metrics, groups, self._seen)
         values |= await self._learn(step, groups)
+        crash.point("step.learned")
         done = self._options.timer()
         values |= {
             "timing/s/gen": rolled - began,
@@ -123,7 +126,9 @@ class TrainingLoop:
         await self._log.metrics(values)
         if self._learner is not None and self._evaluates(step):
             await self._log.info(f"step {step}: the practice policy chose {metrics.choices(groups)}")
+        crash.point("step.logged")
         await asyncio.to_thread(self._book.add_step, step, groups, values)
+        crash.point("step.noted")
         await self._tell(step=step, reward=values.get("critic/rewards/mean"))
         self._check(step, values, common)
         await self._hints(values)
@@ -313,6 +318,7 @@ class TrainingLoop:
             now=self._options.now(),
             is_final=is_final,
         )
+        crash.point("checkpoint.saved")
         told = "" if saved.validation is None else f", validation reward {saved.validation:.4f}"
         best = " (best so far)" if saved.is_best else ""
         await self._log.info(f"saved checkpoint {saved.name}{told}{best}")

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from agentic_rl_tui.core.models.redact import redact
+from agentic_rl_tui.core.platform import crash
 from agentic_rl_tui.core.platform.engine.checkpoints import Checkpoint, read_table, write_json
 from agentic_rl_tui.core.platform.engine.functions import Function
 from agentic_rl_tui.core.platform.engine.groups import Group
@@ -45,7 +46,9 @@ class ReportBook:
                 if len(self._slowest) > _SLOWEST:
                     heapq.heappop(self._slowest)
         with (self._folder / STEPS).open("ab") as file:
-            file.write(orjson.dumps({"step": step, **metrics}, default=str) + b"\n")
+            line = orjson.dumps({"step": step, **metrics}, default=str) + b"\n"
+            crash.torn("step.torn", file.write, line, flush=file.flush)
+            file.write(line)
 
     def _count(self, step: int, metrics: Mapping[str, Any]) -> None:
         self.rewards.append(
@@ -121,12 +124,17 @@ class ReportBook:
         return report
 
 
-def write_from_disk(folder: Path, *, status: str, reason: str, facts: Mapping[str, Any]) -> None:
-    """The report of a job whose platform was killed: what its finished steps and saved checkpoints tell."""
+def write_from_disk(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of a job whose platform was killed: what its finished steps and saved checkpoints tell.
+
+    facts holds status and reason, too.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     saved = [Checkpoint(**row) for row in read_table(folder)]
     book = ReportBook.from_disk(folder)
-    book.write(status=status, reason=reason, facts=facts, functions=(), checkpoints=saved, failures={})
+    return book.write(
+        status=facts["status"], reason=facts["reason"], facts=facts, functions=(), checkpoints=saved, failures={}
+    )
 
 
 def read_report(folder: Path) -> dict[str, Any] | None:

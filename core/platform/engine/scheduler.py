@@ -4,8 +4,10 @@ import asyncio
 import logging
 
 from agentic_rl_tui.core.models.status import JobStatus
-from agentic_rl_tui.core.platform.engine.engine import Engine, mark_interrupted
-from agentic_rl_tui.core.platform.engine.joblog import JobLogWriter
+from agentic_rl_tui.core.platform import crash
+from agentic_rl_tui.core.platform.engine.engine import Engine
+from agentic_rl_tui.core.platform.engine.joblog import END_MARKER, JobLogWriter
+from agentic_rl_tui.core.platform.engine.recovery import mark_interrupted
 from agentic_rl_tui.core.platform.ports import JobLog, JobRecord, JobStore
 
 _RETRY_S = 1.0
@@ -33,9 +35,15 @@ class Scheduler:
         return tuple(self._running)
 
     async def recover(self) -> None:
-        """Give jobs that an earlier platform left RUNNING or CANCELING a true state. Waiting jobs stay in the queue."""
+        """Give jobs that an earlier platform left RUNNING or CANCELING a true state. Waiting jobs stay in the queue.
+
+        A waiting job whose log has ended was being canceled.
+        """
         for job in await self._jobs.jobs_in(JobStatus.RUNNING, JobStatus.CANCELING):
             await mark_interrupted(self._engine, job)
+        for job in await self._jobs.jobs_in(JobStatus.PENDING, JobStatus.QUEUING):
+            if await self._log.last(job.job_id) == END_MARKER:
+                await self._jobs.move(job.job_id, JobStatus.CANCELED)
 
     async def start(self) -> None:
         if self._loop is None:
@@ -50,7 +58,9 @@ class Scheduler:
         """Cancel a job. False when there is none or its state forbids it; a running job ends within two seconds."""
         if (wish := self._wishes.get(job_id)) is not None:
             wish.set()
-            return await self._jobs.move(job_id, JobStatus.CANCELING)
+            moved = await self._jobs.move(job_id, JobStatus.CANCELING)
+            crash.point("cancel.moved")
+            return moved
         job = await self._jobs.job(job_id)
         if job is None or job.status not in (JobStatus.PENDING, JobStatus.QUEUING) or job_id in self._leaving:
             return False
@@ -66,6 +76,7 @@ class Scheduler:
             log = JobLogWriter(self._log, job_id, self._engine.options.now)
             await log.warning("job canceled before it started")
             await log.end()
+            crash.point("cancel.waiting")
             return await self._jobs.move(job_id, JobStatus.CANCELED)
         finally:
             self._leaving.discard(job_id)
@@ -110,11 +121,13 @@ class Scheduler:
     async def _launch(self, job: JobRecord) -> None:
         # A wish to cancel finds the event from the moment at which the job may be running.
         wish = self._wishes[job.job_id] = asyncio.Event()
+        crash.point("start.begun")
         if not await self._jobs.move(job.job_id, JobStatus.RUNNING):
             del self._wishes[job.job_id]
             if wish.is_set():
                 await self._end_waiting(job.job_id)
             return
+        crash.point("start.moved")
         task = asyncio.create_task(self._run_job(job, wish), name=f"run {job.job_id}")
         self._running[job.job_id] = task
         task.add_done_callback(lambda done: self._ended(job.job_id, done))

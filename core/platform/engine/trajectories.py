@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from agentic_rl_tui.core.models.redact import redact
+from agentic_rl_tui.core.platform import crash
 
 LINES, INDEX = "trajectories.jsonl", "trajectories.idx"
 PHASES = ("train", "validation")
@@ -67,6 +68,8 @@ class TrajectoryWriter:
                 offset += len(line) + 1
             self._lines.write(b"".join(lines))
             self._lines.flush()
+            crash.point("step.trajectory")
+            crash.torn("step.index", self._index.write, b"".join(index), flush=self._index.flush)
             self._index.write(b"".join(index))
             self._index.flush()
             self._offset = offset

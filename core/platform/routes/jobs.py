@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 
 from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
-from agentic_rl_tui.core.platform import wire
+from agentic_rl_tui.core.platform import crash, wire
 from agentic_rl_tui.core.platform.store.jobs import StoredJob
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ async def create(request: Request, platform: "Platform") -> dict[str, Any]:
     # Checked in full here, so that the engine never meets a request it cannot read.
     _ = platform.parse_request(body)
     workspace = request.headers.get("x-dashscope-workspace")
+    crash.point("submit.checked")
     job = await platform.jobs.create(body, training_type=training_type, workspace_id=workspace)
+    crash.point("submit.stored")
     platform.scheduler.wake()
     return {"output": shown(job)}
 
@@ -55,10 +57,12 @@ async def get(request: Request, platform: "Platform") -> dict[str, Any]:
 
 async def cancel(request: Request, platform: "Platform") -> dict[str, Any]:
     job = found(request, platform)
+    crash.point("cancel.asked")
     if not await platform.scheduler.cancel(job.job_id):
         job = found(request, platform)
         if job.status != JobStatus.CANCELING:
             raise wire.unsupported(f"Job {job.job_id} is {job.status} and cannot be canceled")
+    crash.point("cancel.taken")
     return {"output": {"status": "success"}}
 
 
@@ -78,6 +82,7 @@ async def logs(request: Request, platform: "Platform") -> dict[str, Any]:
     if (rule := faults.take("log-repeat")) is not None:
         offset = max(0, offset - int(rule.get("lines")))
     lines, total = await platform.job_logs.read(job.job_id, offset, count)
+    crash.point("log.read")
     if not is_terminal(job.status) and (rule := faults.take("log-late")) is not None:
         total = max(0, total - int(rule.get("lines")))
         lines = lines[: max(0, total - offset)]

@@ -4,7 +4,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from agentic_rl_tui.core.models.errors import NotFound
-from agentic_rl_tui.core.platform import ids
+from agentic_rl_tui.core.platform import crash, ids
 from agentic_rl_tui.core.platform.store.database import Database
 
 
@@ -42,7 +42,9 @@ class Files:
 
     async def add(self, received: Path, stored: StoredFile) -> None:
         """Take over a received file. The row is written last, so no id ever stands for missing bytes."""
+        crash.point("file.received")
         received.replace(self._directory / stored.file_id)
+        crash.point("file.moved")
         await self._database.execute(
             f"insert into files ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)",
             astuple(stored),

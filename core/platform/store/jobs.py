@@ -12,7 +12,7 @@ import msgspec
 from agentic_rl_tui.core.models.job_request import JobRequest
 from agentic_rl_tui.core.models.jobs import JobProgress
 from agentic_rl_tui.core.models.status import TERMINAL, JobStatus, sources
-from agentic_rl_tui.core.platform import ids
+from agentic_rl_tui.core.platform import crash, ids
 from agentic_rl_tui.core.platform.bell import Bell
 from agentic_rl_tui.core.platform.ports import JobRecord
 from agentic_rl_tui.core.platform.store.database import Database
@@ -86,7 +86,9 @@ class Jobs:
                 taken = connection.execute("select 1 from jobs where job_id = ?", (job_id,)).fetchone()
                 if taken is None:
                     row = connection.execute(_INSERT, {**values, "job_id": job_id}).fetchone()
+                    crash.point("submit.row")
                     connection.execute("insert into job_bodies (seq, request) values (?, ?)", (row["seq"], body))
+                    crash.point("submit.body")
                     return job_id
             raise RuntimeError("no free job id in this minute")
 
@@ -149,6 +151,7 @@ class Jobs:
             ).fetchone()
             if row is None:
                 return None
+            crash.point("delete.row")
             connection.execute("delete from job_bodies where seq = ?", (row["seq"],))
             return int(row["seq"])
 

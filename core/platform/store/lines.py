@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from agentic_rl_tui.core.platform import crash
+
 STRIDE = 256
 """Every 256th line's offset is kept: 8 bytes of index for about 25 kB of log."""
 
@@ -54,8 +56,11 @@ class LineFile:
         if not lines:
             return
         data = b"\n".join(lines) + b"\n"
+        crash.point("log.begun")
         try:
+            crash.torn("log.torn", self._write, data)
             self._write(data)
+            crash.point("log.written")
         except OSError:
             os.ftruncate(self._file, self._size)
             raise
@@ -68,6 +73,7 @@ class LineFile:
         self._extend_index(added)
         self._size = offset
         self._total += len(lines)
+        crash.point("log.indexed")
 
     def read(self, start: int, count: int, *, max_bytes: int = 1 << 23) -> list[bytes]:
         """Lines start .. start+count-1 as far as they exist.

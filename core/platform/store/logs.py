@@ -59,6 +59,11 @@ class JobLogs:
             raw = await asyncio.to_thread(file.read, offset, count)
             return [line.decode("utf-8", "replace") for line in raw], file.total
 
+    async def last(self, job_id: str) -> str | None:
+        _, total = await self.read(job_id, 0, 0)
+        found, _ = await self.read(job_id, total - 1, 1) if total else ([], 0)
+        return found[0] if found else None
+
     def remove(self, job_id: str) -> None:
         self._files.remove(self._path(job_id))
 

@@ -95,6 +95,9 @@ class MemoryLog:
         for line in lines:
             self.lines.setdefault(job_id, []).extend(line.split("\n"))
 
+    async def last(self, job_id: str) -> str | None:
+        return self.lines.get(job_id, [None])[-1]
+
 
 class MemoryFiles:
     def __init__(self, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The queue: who runs when, and what a killed platform leaves."""
 
 import asyncio
+import json
 from typing import Any
 
 from agentic_rl_tui.core.models.status import JobStatus
@@ -219,3 +220,35 @@ async def test_a_waiting_job_that_is_being_cancelled_does_not_start(bench: Any, 
     assert await scheduler.cancel(job_id)
     assert [status for _, status in bench.jobs.moves] == [JobStatus.CANCELED]
     await scheduler.stop()
+
+
+async def test_a_job_killed_as_it_ended_keeps_its_end(bench: Any, kit: Any) -> None:
+    """What the report says holds; what was to follow the report is done once, whatever of it was done before."""
+    reports = {
+        "SUCCEEDED": {"reason": None, "code": None, "output": "practice-m"},
+        "FAILED": {"reason": "all rollouts failed", "code": "RolloutFailed", "output": None},
+    }
+    for status, facts in reports.items():
+        for said in ([], ["the last words"], ["the last words", END_MARKER]):
+            job_id = bench.jobs.add(bench.request(rollout=bench.agent(), rewards=[kit.strict])).job_id
+            await bench.jobs.move(job_id, JobStatus.RUNNING)
+            (bench.artefacts / job_id).mkdir(parents=True)
+            (bench.artefacts / job_id / "report.json").write_text(json.dumps({"status": status, **facts}))
+            await bench.log.append(job_id, said)
+            await bench.scheduler().recover()
+            job = bench.jobs.records[job_id]
+            assert (job.status, job.message, job.code) == (status, facts["reason"], facts["code"])
+            assert job.finetuned_output == facts["output"]
+            lines = bench.log.lines[job_id]
+            assert lines[: len(said)] == said
+            assert (lines.count(END_MARKER), lines[-1]) == (1, END_MARKER)
+
+
+async def test_a_waiting_job_whose_log_has_ended_was_canceled(bench: Any, kit: Any) -> None:
+    ended, waiting = (
+        bench.jobs.add(bench.request(rollout=bench.agent(), rewards=[kit.strict])).job_id for _ in range(2)
+    )
+    await bench.log.append(ended, ["job canceled before it started", END_MARKER])
+    await bench.scheduler().recover()
+    assert bench.jobs.records[ended].status is JobStatus.CANCELED
+    assert bench.jobs.records[waiting].status is JobStatus.PENDING

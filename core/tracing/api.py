@@ -95,6 +95,9 @@ __all__ = [
     "unwrap_openai_completion",
 ]
 
+# Whoever imports these names wants traces: from here on what happens is watched, also before the first is used.
+use.touch()
+
 GENAI_AVAILABLE = True
 ExecuteToolInvocation = InputMessage = OutputMessage = Text = ToolCall = Reasoning = None
 Mapper = Callable[[Any, Any], None]

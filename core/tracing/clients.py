@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable
 from functools import wraps
+from types import MethodType
 from typing import Any
 
 from agentic_rl_tui.core.tracing.llm import Invocation, input_of, run_llm
@@ -126,7 +127,7 @@ def instrument_dashscope_generation_call(
 
     @wraps(original)
     def call(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = original.__get__(None, cls) if is_bound else original
+        bound = MethodType(original, cls) if is_bound else original
         if not is_on():
             return bound(*args, **kwargs)
         model, prompt, messages = _call_arguments(original, cls if is_bound else None, args, kwargs)

@@ -51,9 +51,8 @@ def judge(
     facts = next((record for record in records if record.get("type") == "facts"), None)
     missing = next((record["reason"] for record in records if record.get("type") == "missing"), None)
     why = OFF if is_forbidden else missing
-    late = {record.get("what") for record in records if record.get("type") == "late"}
-    llm = _model_calls(records, spans, model_calls, facts, why, late)
-    tools = _tool_calls(records, spans, tool_results, facts, why, late)
+    llm = _model_calls(records, spans, model_calls, facts, why)
+    tools = _tool_calls(records, spans, tool_results, facts, why)
     lost = sum(bool(span.attributes.get(CONTEXT_LOST)) for span in spans)
     cautions = []
     if lost:
@@ -67,7 +66,6 @@ def _model_calls(
     seen: int | None,
     facts: Mapping[str, Any] | None,
     why: str | None,
-    late: set[Any],
 ) -> Counted:
     traced = sum(span.role == "LLM" for span in spans)
     posts = [record for record in records if record.get("type") == "http"]
@@ -79,13 +77,17 @@ def _model_calls(
         return Counted(traced, total)
     if why is not None:
         return Counted(traced, total, (why,))
-    unsupported = [name for name in (facts or {}).get("unsupported", ()) if not name.startswith("tool ")]
-    is_instrumented = traced or (facts is not None and (facts["clients"] or _wraps_models(facts)))
+    unsupported = [name for name in _unsupported(records, facts) if not name.startswith("tool ")]
+    is_instrumented = (
+        traced
+        or _wrapped_inside(records, "trace_client")
+        or (facts is not None and (facts["clients"] or _wraps_models(facts)))
+    )
     reasons: list[str] = []
     if any(post.get("path", "").endswith("/responses") and not post.get("traced") for post in posts):
         reasons.append("the responses API gives no spans; wrap its calls with @observe_llm")
-    early = _before_wrapping(records)
-    if early or (unexplained and "trace_client" in late):
+    early = _before_wrapping(records, "http", "trace_client")
+    if early:
         reasons.append("trace_client() was called after the first model call; call it in setup()")
     if outside > early and is_instrumented and not unsupported:
         reasons.append(OTHER_CLIENT)
@@ -100,14 +102,24 @@ def _model_calls(
     return Counted(traced, total, tuple(reasons))
 
 
-def _before_wrapping(records: Sequence[Mapping[str, Any]]) -> int:
-    """Model calls without a span before trace_client() was called in the same call."""
+def _before_wrapping(records: Sequence[Mapping[str, Any]], kind: str, wrapper: str) -> int:
+    """Records of a kind without a span before `wrapper` was called, where that happened in the same call."""
     count = 0
     for record in records:
-        if record.get("type") == "late" and record.get("what") == "trace_client":
+        if record.get("type") == "late" and record.get("what") == wrapper:
             return count
-        count += record.get("type") == "http" and not record.get("traced")
+        count += record.get("type") == kind and not record.get("traced")
     return 0
+
+
+def _unsupported(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any] | None) -> list[str]:
+    """What was refused before the call, and in it."""
+    inside = [str(record.get("name")) for record in records if record.get("type") == "unsupported"]
+    return list(dict.fromkeys([*(facts or {}).get("unsupported", ()), *inside]))
+
+
+def _wrapped_inside(records: Sequence[Mapping[str, Any]], wrapper: str) -> bool:
+    return any(record.get("type") == "late" and record.get("what") == wrapper for record in records)
 
 
 def _wraps_models(facts: Mapping[str, Any]) -> bool:
@@ -120,7 +132,6 @@ def _tool_calls(
     results: int,
     facts: Mapping[str, Any] | None,
     why: str | None,
-    late: set[Any],
 ) -> Counted:
     traced = sum(span.role == "TOOL" for span in spans)
     runs = [record for record in records if record.get("type") == "tool"]
@@ -132,8 +143,8 @@ def _tool_calls(
         return Counted(traced, total, (why,))
     reasons = []
     names = ", ".join(sorted({str(record.get("name")) for record in outside}))
-    unsupported = [name for name in (facts or {}).get("unsupported", ()) if name.startswith("tool ")]
-    if "trace_tool" in late:
+    unsupported = [name for name in _unsupported(records, facts) if name.startswith("tool ")]
+    if _before_wrapping(records, "tool", "trace_tool"):
         reasons.append("trace_tool() was called after the first tool call; call it in setup()")
     elif unsupported:
         reasons.append(f"trace_tool() cannot wrap {', '.join(unsupported)}; use @observe_tool")

@@ -184,9 +184,9 @@ def _finish(result: Any, invocation: Invocation, mapper: Mapper | None) -> Any:
 def _watched(result: Any, invocation: Invocation) -> Any:
     """The stream to hand to the user; None for what is no stream. An SDK's own stream object stays the same object."""
     inner = result
-    if callable(getattr(result, "parse", None)) and not hasattr(result, "_iterator") and _is_raw_stream(result):
+    if field(result, "_iterator") is None and callable(field(result, "parse")) and _is_raw_stream(result):
         inner = result.parse()
-    iterator = getattr(inner, "_iterator", None)
+    iterator = field(inner, "_iterator")
     if hasattr(iterator, "__anext__"):
         inner._iterator = _AsyncWatch(iterator, invocation)
         return result
@@ -202,7 +202,7 @@ def _watched(result: Any, invocation: Invocation) -> Any:
 
 def _is_raw_stream(result: Any) -> bool:
     """Whether a raw response holds a stream; its own `parse` keeps what it made, so the user gets the same one."""
-    return bool(getattr(result, "_is_sse_stream", False) or getattr(result, "_stream", False))
+    return bool(field(result, "_is_sse_stream") or field(result, "_stream"))
 
 
 def _parts(watch: _Watch) -> Iterator[Any]:

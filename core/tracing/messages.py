@@ -94,7 +94,7 @@ def openai_chat_messages_to_input_messages(messages: Any) -> list[Message]:
 
 def unwrap_openai_completion(completion: Any) -> Any:
     """The completion inside a raw response; anything else as it is."""
-    parse = getattr(completion, "parse", None)
+    parse = field(completion, "parse")
     if parse is None or inspect.iscoroutinefunction(parse) or field(completion, "choices") is not None:
         return completion
     return parse() if callable(parse) else completion

@@ -1,0 +1,69 @@
+"""What tracing adds to a model call of 10 ms: ``python tests/bench/tracing_overhead.py``."""
+
+import asyncio
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from agentic_rl_tui.core.functions.pool import FunctionPool, WorkerSpec
+from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.processors import ClassPath
+
+CODE = """
+import time
+from dashscope.finetune.reinforcement import AbstractRolloutProcessor, AgentOutput, RolloutOutput
+from dashscope.finetune.reinforcement.component.observability import observe_processor, trace_client, observe_tool
+
+class Completions:
+    def create(self, **asked):
+        time.sleep(0.01)
+        return {"id": "1", "model": "m", "choices": [{"message": {"role": "assistant", "content": "x" * 400}}],
+                "usage": {"prompt_tokens": 9, "completion_tokens": 9}}
+
+class R(AbstractRolloutProcessor):
+    def setup(self):
+        self.client = Completions()
+        trace_client(self.client)
+
+    @observe_processor
+    def process(self, input):
+        for _ in range(20):
+            self.client.create(model="m", messages=input.messages)
+        return RolloutOutput(agent_output=AgentOutput(messages=input.messages))
+"""
+PAYLOAD = {
+    "func_type": "rollout",
+    "messages": [{"role": "user", "content": "a question of ordinary length " * 20}],
+    "model_resource": {"model_name": "m", "base_url": "http://x", "api_key": "k"},
+}
+CALLS, ROUNDS = 20, 5
+
+
+async def measure() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "agent.py").write_text(CODE)
+        pools = {
+            name: FunctionPool(
+                WorkerSpec(Path(folder), FunctionKind.ROLLOUT, ClassPath("agent", "R"), env={"ENABLE_TRAJECTORY": name})
+            )
+            for name in ("false", "true")
+        }
+        took: dict[str, list[float]] = {name: [] for name in pools}
+        for pool in pools.values():
+            await pool.start()
+            await pool.call(PAYLOAD)
+        for _ in range(ROUNDS):
+            for name, pool in pools.items():
+                began = time.perf_counter()
+                for _ in range(CALLS):
+                    await pool.call(PAYLOAD)
+                took[name].append((time.perf_counter() - began) / CALLS / 20)
+        for pool in pools.values():
+            await pool.stop()
+    off, on = (statistics.median(took[name]) * 1e3 for name in ("false", "true"))
+    print(f"one model call: {off:.3f} ms untraced, {on:.3f} ms traced, {100 * (on - off) / off:+.2f} %")
+
+
+if __name__ == "__main__":
+    asyncio.run(measure())

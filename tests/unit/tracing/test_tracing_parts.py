@@ -1,0 +1,207 @@
+"""The parts of tracing that need no worker."""
+
+import contextlib
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.tracing import otlp, payload
+from agentic_rl_tui.core.tracing.collect import Tally, judge, spans_of
+from agentic_rl_tui.core.tracing.export import target_of
+from agentic_rl_tui.core.tracing.messages import (
+    Joined,
+    openai_chat_messages_to_input_messages,
+    openai_completion_to_output_messages,
+)
+from agentic_rl_tui.core.tracing.model import Completeness, Counted, Run, Span
+from agentic_rl_tui.core.tracing.store import TraceReader, TraceStore, Wanted
+from agentic_rl_tui.core.tracing.tree import depth_first
+
+
+def span(number: int, parent: int | None = None, *, trace: str = "a" * 32, **fields: object) -> Span:
+    given_fields: dict[str, object] = {"attributes": {"gen_ai.span.kind": "LLM", "n": number}} | fields
+    start = 1_700_000_000_000_000_000 + number * 1000
+    parent_id = None if parent is None else f"{parent:016x}"
+    return Span(trace, f"{number:016x}", parent_id, f"chat {number}", "CLIENT", start, start + 500, **given_fields)  # type: ignore[arg-type]
+
+
+def test_payloads_are_cut_with_a_mark_and_masked() -> None:
+    assert payload.cut("abc", 3) == "abc"
+    assert payload.cut("abcd", 3) == "abc… [cut: 3 of 4 characters kept]"
+    shown = json.loads(payload.preview({"api_key": "sk", "max_tokens": 5, "inner": [{"Authorization": "x", "a": 1}]}))
+    assert shown == {"api_key": "******", "max_tokens": 5, "inner": [{"Authorization": "******", "a": 1}]}
+    assert payload.arguments('{"password": "p"}') == '{"password": "******"}'
+    assert payload.arguments("not json") == "not json"
+
+    class Rude:
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    assert "cannot be shown" in payload.preview(Rude())
+
+
+def test_messages_of_several_forms() -> None:
+    call = {"id": "c", "function": {"name": "f", "arguments": '{"x": 1}'}}
+    given_messages = [
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": "u"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call], "reasoning_content": "hm"},
+        {"role": "tool", "tool_call_id": "c", "content": "84"},
+    ]
+    found = openai_chat_messages_to_input_messages(given_messages)
+    assert [part["type"] for part in found[0]["parts"]] == ["text", "image_url"]
+    assert found[1]["parts"] == [
+        {"type": "reasoning", "content": "hm"},
+        {"type": "tool_call", "id": "c", "name": "f", "arguments": {"x": 1}},
+    ]
+    assert found[2]["parts"] == [{"type": "tool_call_response", "id": "c", "result": "84"}]
+    assert openai_chat_messages_to_input_messages("hi")[0]["parts"][0]["content"] == "hi"
+    assert openai_completion_to_output_messages({"choices": []}) == []
+
+
+def test_chunks_of_a_tool_call_are_joined() -> None:
+    joined = Joined()
+
+    def chunk(**delta: object) -> dict[str, object]:
+        return {"id": "r", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+
+    joined.add(chunk(tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"a"'}}]))
+    joined.add(chunk(tool_calls=[{"index": 0, "function": {"arguments": ": 1}"}}]))
+    joined.add({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}})
+    (message,) = joined.messages()
+    assert message["parts"] == [{"type": "tool_call", "id": "c", "name": "f", "arguments": {"a": 1}}]
+    assert joined.facts["usage"] == {"prompt_tokens": 1, "completion_tokens": 2}
+    assert joined.chunks == 3
+
+
+def test_a_span_that_never_ended_says_why() -> None:
+    begun = {"type": "begun", **span(1).record(), "end_ns": None}
+    (found,) = spans_of([begun], ended="no answer within 5 s")
+    assert (found.status, found.message) == ("ERROR", "no answer within 5 s")
+    assert found.attributes["agentic_rl.unfinished"] == "no answer within 5 s"
+    assert found.end_ns is not None
+
+
+def test_retries_inside_one_span_are_no_missing_calls() -> None:
+    facts = {"type": "facts", "clients": 1, "tools": 0, "unsupported": [], "decorated": []}
+    posts = [{"type": "http", "path": "/v1/chat/completions", "traced": True}] * 3
+    found = judge([facts, *posts], [span(1)], model_calls=3)
+    assert found.llm == Counted(1, 1)
+
+
+def test_a_tally_tells_the_commonest_reason_first() -> None:
+    tally = Tally()
+    for reasons in (("b",), ("a",), ("a",)):
+        tally.add(Completeness(Counted(1, 2, reasons), Counted(0, 1, ("t",))))
+    assert tally.text == "LLM 3/6, tools 0/3: t; a; b"
+    assert tally.record()["llm"] == {"traced": 3, "total": 6}
+
+
+def test_the_endpoint_follows_the_specification() -> None:
+    base = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318/", "OTEL_EXPORTER_OTLP_HEADERS": "Key=a%20b, other=1,bad"}
+    target = target_of({}, base)
+    assert target is not None
+    assert target.url == "http://c:4318/v1/traces"
+    assert target.headers == (("key", "a b"), ("other", "1"))
+    whole = target_of(
+        {**base, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://d/in", "OTEL_EXPORTER_OTLP_TIMEOUT": "500"}
+    )
+    assert whole is not None
+    assert (whole.url, whole.timeout_s) == ("http://d/in", 0.5)
+    assert target_of({}, {}) is None
+
+
+def trace(number: int, **facts: object) -> tuple[Run, tuple[Span, ...]]:
+    trace_id = f"{number:032x}"
+    spans = (span(number, trace=trace_id), span(number + 1, number, trace=trace_id))
+    return Run.over(spans, function=f"F{number}", kind="rollout", **facts), spans  # type: ignore[arg-type]
+
+
+def test_otlp_comes_back_as_it_went() -> None:
+    bad = span(3, status="ERROR", message="no", events=({"name": "exception", "time_ns": 5, "attributes": {"a": "b"}},))
+    odd = span(4, attributes={"i": 1, "f": 1.5, "b": True, "l": ["x", "y"], "gen_ai.span.kind": "TOOL"})
+    run = Run.over((bad, odd), function="F", job_id="j", status="raised", detail="no", kind="rollout")
+    text = json.dumps(otlp.encode([(run, (bad, odd))]))
+    assert otlp.decode(text) == [(run, (bad, odd))]
+    lines = "\n".join(json.dumps(otlp.encode([trace(number)])) for number in (1, 2))
+    assert [item.function for item, _ in otlp.decode(lines)] == ["F1", "F2"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "nonsense", '{"resourceSpans": [{"scopeSpans": [{"spans": [{}]}]}]}'])
+def test_what_is_no_export_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        otlp.decode(text)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+    )
+)
+def test_any_json_is_refused_with_words_or_read(value: object) -> None:
+    with contextlib.suppress(InputError):
+        otlp.decode(json.dumps({"resourceSpans": value}))
+
+
+def test_foreign_spans_get_a_run_of_their_own() -> None:
+    raw = {
+        "traceId": "AB" * 16,
+        "spanId": "CD" * 8,
+        "name": "GET /",
+        "kind": "SPAN_KIND_SERVER",
+        "startTimeUnixNano": 5,
+        "endTimeUnixNano": "9",
+        "status": {"code": "STATUS_CODE_ERROR", "message": "x"},
+    }
+    ((run, (found,)),) = otlp.decode(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [raw]}]}]}))
+    assert (run.function, run.status, run.detail, run.source) == ("GET /", "raised", "x", "import")
+    assert (found.kind, found.status, found.trace_id) == ("SERVER", "ERROR", "ab" * 16)
+
+
+def test_the_store_finds_masks_and_forgets(tmp_path: Path) -> None:
+    store, reader = TraceStore(tmp_path), TraceReader(tmp_path)
+    secret = (span(7, trace="7" * 32, attributes={"k": "Bearer sk-verysecretkey123"}),)
+    store.add([trace(1, job_id="j1", errors=1), trace(2, job_id="j2"), (Run.over(secret, function="Secret"), secret)])
+    assert [run.function for run in reader.runs()] == ["Secret", "F2", "F1"]
+    assert [run.function for run in reader.runs(Wanted(job_id="j1"))] == ["F1"]
+    assert [run.function for run in reader.runs(Wanted(text="f2 j2"))] == ["F2"]
+    assert reader.runs(Wanted(text="100%")) == []
+    assert [run.function for run in reader.runs(Wanted(only_errors=True))] == ["F1"]
+    assert reader.count() == 3
+    assert reader.runs(Wanted(limit=1, before_ns=reader.runs()[0].started_ns))[0].function == "F2"
+    assert reader.run("7777") == reader.runs()[0]
+    assert reader.run("0" * 20) is None
+    assert reader.spans(f"{2:032x}") == list(trace(2)[1])
+    assert "verysecret" not in str(reader.spans("7" * 32))
+    assert oct((tmp_path / "traces.db").stat().st_mode)[-3:] == "600"
+    store.remove_job("j2")
+    assert [run.function for run in reader.runs()] == ["Secret", "F1"]
+    assert store.prune(max_age_s=time.time(), max_bytes=reader_bytes(reader) - 1) == 1
+    assert [run.function for run in reader.runs()] == ["Secret"]
+    assert store.prune(max_age_s=1, max_bytes=1 << 30) == 1
+    assert reader.runs() == []
+    store.close()
+
+
+def reader_bytes(reader: TraceReader) -> int:
+    return sum(row[0] for row in reader._rows("select bytes from runs", ()))
+
+
+def test_an_absent_store_holds_nothing(tmp_path: Path) -> None:
+    reader = TraceReader(tmp_path / "none")
+    assert reader.runs() == []
+    assert reader.count() == 0
+    assert reader.run("a") is None
+
+
+def test_the_tree_shows_orphans_rings_and_folds() -> None:
+    spans = [span(1), span(2, 1), span(3, 2), span(4, 99), span(5, 6), span(6, 5)]
+    assert [(depth, item.attributes["n"]) for depth, item in depth_first(spans)] == [
+        (0, 1), (1, 2), (2, 3), (0, 4), (0, 5), (1, 6),
+    ]  # fmt: skip
+    folded = [item.attributes["n"] for _, item in depth_first(spans[:4], folded=frozenset({f"{1:016x}"}))]
+    assert folded == [1, 4]

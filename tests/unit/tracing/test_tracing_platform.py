@@ -1,0 +1,155 @@
+"""The platform's part: keeping, listing, exporting, importing, and never being in the way."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus
+from agentic_rl_tui.core.platform import traces as platform_traces
+from agentic_rl_tui.core.platform.app import make_app
+from agentic_rl_tui.core.platform.service import Platform
+from agentic_rl_tui.core.platform.traces import TraceKeeper
+from agentic_rl_tui.core.tracing import otlp
+
+
+def records(number: int = 1, *, is_open: bool = False) -> tuple[dict[str, Any], ...]:
+    base: dict[str, Any] = {
+        "type": "begun" if is_open else "span",
+        "trace_id": f"{number:032x}",
+        "span_id": f"{number:016x}",
+        "parent_id": None,
+        "name": "chat m",
+        "kind": "CLIENT",
+        "start_ns": 1_796_000_000_000_000_000 + number,
+        "end_ns": None if is_open else 1_796_000_001_000_000_000,
+        "attributes": {"gen_ai.span.kind": "LLM"},
+    }
+    return ({"type": "facts", "clients": 1, "tools": 0, "unsupported": [], "decorated": []}, base)
+
+
+PAYLOAD = {
+    "messages": [],
+    "model_resource": {"api_key": "k"},
+    "request_metadata": {"job_id": "j", "sample_id": "s", "rollout_id": "r", "attempt_id": "2"},
+}
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
+    made = Platform(tmp_path / "platform")
+    await made.start()
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def client(platform: Platform) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(make_app(platform))
+    async with httpx.AsyncClient(transport=transport, base_url="http://platform.local") as made:
+        yield made
+
+
+def take(keeper: TraceKeeper, result: CallResult, **facts: Any) -> None:
+    given: dict[str, Any] = {"function": "R", "kind": "rollout", "env": {}, "job_id": "j", "source": "job"} | facts
+    keeper.take(PAYLOAD, result, **given)
+
+
+async def test_kept_listed_and_told(platform: Platform, client: httpx.AsyncClient) -> None:
+    keeper = platform.traces
+    keeper.count_calls = lambda key: 3 if key == "k" else None
+    take(keeper, CallResult(CallStatus.OK, {"agent_output": {"messages": [{"role": "tool"}]}}, trace=records()))
+    late = CallError("TimedOut", "no answer within 5 s")
+    take(keeper, CallResult(CallStatus.TIMEOUT, error=late, trace=records(2, is_open=True)))
+    take(keeper, CallResult(CallStatus.OK, {}))
+    body = (await client.get("/local/v1/traces", params={"job_id": "j"})).json()
+    assert body["total"] == 2
+    first, second = body["runs"]
+    assert (first["status"], first["detail"]) == ("timeout", "timed out: no answer within 5 s")
+    assert (first["attempt_id"], first["errors"]) == ("2", 1)
+    assert second["completeness"]["llm"][:2] == [1, 3]
+    assert second["completeness"]["tools"][:2] == [0, 1]
+    tally = keeper.tally("j")
+    assert tally is not None
+    assert tally.text.startswith("LLM 2/9, tools 0/1: ")
+    whole = (await client.get(f"/local/v1/traces/{second['trace_id'][:31]}")).json()
+    assert whole.get("code") == "NotFound"
+    whole = (await client.get(f"/local/v1/traces/{second['trace_id']}")).json()
+    assert [item["name"] for item in whole["spans"]] == ["chat m"]
+    assert (await client.get("/local/v1/traces", params={"limit": "x"})).status_code == 400
+    exported = (await client.get("/local/v1/traces/export", params={"ids": first["trace_id"]})).json()
+    await keeper.remove_job("j")
+    assert (await client.get("/local/v1/traces")).json()["total"] == 0
+    answer = await client.post("/local/v1/traces", content=json.dumps(exported))
+    assert answer.json()["trace_ids"] == [first["trace_id"]]
+    assert (await client.get("/local/v1/traces")).json()["runs"] == [first]
+    refused = await client.post("/local/v1/traces", content=b"no json")
+    assert refused.status_code == 400
+
+
+async def test_traces_go_to_a_collector(platform: Platform) -> None:
+    import uvicorn
+
+    came: list[Any] = []
+    all_came = asyncio.Event()
+    answers = [503, 200]
+
+    async def collect(request: Request) -> Response:
+        status = answers.pop(0) if answers else 200
+        if status == 200:
+            came.append((dict(request.headers), await request.json()))
+            all_came.set()
+        return Response(status_code=status)
+
+    app = Starlette(routes=[Route("/v1/traces", collect, methods=["POST"])])
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    env = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{listener.getsockname()[1]}",
+        "OTEL_EXPORTER_OTLP_HEADERS": "x-key=1",
+        "OTEL_SERVICE_NAME": "mine",
+    }
+    take(platform.traces, CallResult(CallStatus.OK, {}, trace=records()), env=env)
+    await asyncio.wait_for(all_came.wait(), 20)
+    headers, body = came[0]
+    assert headers["x-key"] == "1"
+    assert headers["content-type"] == "application/json"
+    ((run, spans),) = otlp.decode(json.dumps(body))
+    assert (run.function, spans[0].name) == ("R", "chat m")
+    resource = body["resourceSpans"][0]["resource"]["attributes"]
+    assert {"key": "service.name", "value": {"stringValue": "mine"}} in resource
+    server.should_exit = True
+    await serving
+    listener.close()
+
+
+async def test_a_full_queue_or_a_bad_record_harms_nobody(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(platform_traces, "MAX_QUEUED", 1)
+    for number in (1, 2, 3):
+        take(platform.traces, CallResult(CallStatus.OK, {}, trace=records(number)))
+    assert platform.traces.dropped == 2
+    take(platform.traces, CallResult(CallStatus.OK, {}, trace=({"type": "span", "span_id": "x"},)))
+    assert "cannot be kept" in caplog.text
+    await platform.traces.flush()
+    assert platform.traces.reader.count() == 1
+    assert "2 traces were dropped" in caplog.text
+
+
+async def test_tracing_off_is_the_reason(platform: Platform) -> None:
+    platform.traces.count_calls = lambda _key: 1
+    take(platform.traces, CallResult(CallStatus.OK, {}), env={"ENABLE_TRAJECTORY": "False"})
+    tally = platform.traces.tally("j")
+    assert tally is not None
+    assert tally.text == "LLM 0/1, tools 0/0: tracing is off (ENABLE_TRAJECTORY=false)"

@@ -2,7 +2,10 @@
 
 import argparse
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,4 +28,19 @@ def with_client(options: argparse.Namespace, work: Callable[[AgenticRL], Awaitab
         async with AgenticRL(options.api_key, settings=settings_of(options)) as client:
             return await work(client)
 
-    return asyncio.run(session())
+    with _log_on_stderr():
+        return asyncio.run(session())
+
+
+@contextmanager
+def _log_on_stderr() -> Iterator[None]:
+    """What the client logs, from the level that LOG_LEVEL sets; its logger masks secrets."""
+    from agentic_rl_tui.core.client.log import logger
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

@@ -1,4 +1,4 @@
-"""Functions of the workspace without a service: what there is, what is sent, what it does."""
+"""Functions: what the workspace has, what is sent of it, what it does, and the instances a service runs of it."""
 
 import argparse
 import asyncio
@@ -21,13 +21,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="every processor class of the workspace, without importing it")
     output_argument(listing)
-    from agentic_rl_tui.app.cli import functions_test
+    from agentic_rl_tui.app.cli import functions_remote, functions_test
 
     functions_test.arguments(actions.add_parser("test", help="run a function from a clean copy of its package"))
     package = actions.add_parser("package", help="show exactly what is sent, or write it")
     package.add_argument("classpath", nargs="?", help="the function; without it, what all functions share")
     package.add_argument("--write", type=Path, metavar="FILE", help="write the archive to this file")
     output_argument(package)
+    functions_remote.arguments(actions)
     serve = actions.add_parser("serve", help="answer POST /api/v1 and GET /health like the function server")
     serve.add_argument("classpath")
     serve.add_argument("--port", type=int, default=8000, help="0 takes a free one; default: 8000")
@@ -35,13 +36,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agentic_rl_tui.app.cli import functions_test
+    from agentic_rl_tui.app.cli import functions_remote, functions_test
 
     work: dict[str, Callable[[argparse.Namespace], int]] = {
         "list": _list,
         "test": functions_test.run,
         "package": _package,
         "serve": _serve,
+        "logs": functions_remote.logs,
+        "delete": functions_remote.delete,
     }
     return work[options.action](options)
 

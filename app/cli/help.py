@@ -11,7 +11,8 @@ Start
   init         Write a workspace from a template
 
 Functions and data
-  functions            List, test, package or serve the workspace's functions
+  functions            List, test, package or serve functions; logs of instances
+  validate             Check the job file, its data and its functions
   register_functions   Register functions and print their ids
   test_functions       Call a registered instance with an input
   upload_data          Check and upload data sets and print their ids
@@ -29,6 +30,11 @@ Jobs
 Local platform
   serve        Run the local platform in the foreground
   platform     Show, stop or reset the local platform
+
+This program
+  doctor       Look at the surroundings and say what to do
+  keys         Show the keys in force and their problems
+  completion   Print a completion script for bash, zsh or fish
 
 Options
   --profile NAME    local (default, needs no key), dashscope, or one of your own

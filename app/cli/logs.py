@@ -3,6 +3,7 @@ import sys
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
+from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
 from agentic_rl_tui.core.models.jobs import LogPage
 from agentic_rl_tui.core.models.status import JobStatus
@@ -62,12 +63,13 @@ def print_lines(page: LogPage) -> None:
 
 async def follow(client: AgenticRL, job_id: str, offset: int = 0) -> int:
     """Print a job's log until it has ended; the exit code tells how it ended."""
-    async for piece in client.follow(job_id, offset=offset):
-        if isinstance(piece, LogPage):
-            print_lines(piece)
-        else:
-            print(plain(str(piece)), file=sys.stderr, flush=True)
-    job = await client.get(job_id)
+    with told_on_interrupt(lambda: job_goes_on(job_id)):
+        async for piece in client.follow(job_id, offset=offset):
+            if isinstance(piece, LogPage):
+                print_lines(piece)
+            else:
+                print(plain(str(piece)), file=sys.stderr, flush=True)
+        job = await client.get(job_id)
     ended = f"job {job.job_name or job_id} ({job_id}) {job.status}"
     print(plain(f"{ended}: {job.message}" if job.message else ended), file=sys.stderr)
     return exits.OK if job.status == JobStatus.SUCCEEDED else exits.JOB_FAILED

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 
+_UNSHOWN = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Controls and direction overrides that a terminal obeys and JSON writers leave as they are."""
 FORMATS = ("table", "json", "yaml")
 
 
@@ -21,13 +24,24 @@ def output_argument(parser: argparse.ArgumentParser, default: str = "table") -> 
 
 def emit(data: Any, form: str) -> None:
     """Print plain data as JSON or YAML. Keys keep their order; text stays readable in any script."""
-    if form == "json":
-        text = json.dumps(data, ensure_ascii=False, indent=2)
-    else:
-        import yaml
+    text = json.dumps(data, ensure_ascii=False, indent=2) if form == "json" else _yaml(data)
+    # Only texts in quotes hold such characters, and both formats read the same escape there.
+    write(_UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
-        text = yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=120).rstrip("\n")
-    write(text)
+
+def _yaml(data: Any) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Quotes texts in which something is to be escaped."""
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+        style = '"' if _UNSHOWN.search(value) else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    written: str = yaml.dump(data, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=120)
+    return written.rstrip("\n")
 
 
 def write(text: str) -> None:

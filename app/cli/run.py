@@ -1,25 +1,37 @@
 import argparse
-import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.connect import with_client
+from agentic_rl_tui.app.cli.connect import settings_of, with_client
+from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
 from agentic_rl_tui.app.cli.logs import follow
 from agentic_rl_tui.app.cli.narrate import Narrator
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
+from agentic_rl_tui.app.cli.run_flags import dataset_arguments, datasets_of, function_arguments, functions_of
+from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.jobs import Job
+from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.sdk import AgenticRL
+from agentic_rl_tui.core.sdk.events import Event, JobSubmitted, StepStarted
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-c", "--config", required=True, type=Path, metavar="FILE", help="the job file")
-    parser.add_argument("--model", metavar="NAME", help="train this model instead of the file's")
+    parser.epilog = "Give a job file, options, or both: what an option names wins over the file."
+    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="the job file")
+    parser.add_argument("--model", metavar="NAME", help="train this model")
     parser.add_argument("--teacher-model", metavar="NAME", help="distil from this teacher (OPD)")
+    dataset_arguments(parser)
+    function_arguments(parser)
     parser.add_argument("--hyper-parameters", type=_object, metavar="JSON", help="values that win over the file's")
     parser.add_argument("--job-name", metavar="NAME", help="name of the job; a unique ending is added")
+    parser.add_argument("--exact-name", action="store_true", help="send the name without the unique ending")
+    parser.add_argument("--force", action="store_true", help="send data files although they have errors")
+    parser.add_argument("--dry-run", action="store_true", help="print the requests that would be sent, and send none")
     parser.add_argument("-f", "--follow", action="store_true", help="stay and print the log until the job has ended")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the traceback of an unexpected error")
     output_argument(parser)
@@ -36,41 +48,104 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    overrides = {
-        "model": options.model,
-        "teacher_model": options.teacher_model,
-        "hyper_parameters": options.hyper_parameters,
-        "job_name": options.job_name,
-    }
-    given = {key: value for key, value in overrides.items() if value is not None}
+    if options.config is None and not (options.model and options.training_files):
+        raise InputError(
+            _("no job is named"), advice=_("Give --config FILE, or --model and --training-files with the functions.")
+        )
+    if options.dry_run:
+        return _rehearse(options)
 
     async def work(client: AgenticRL) -> int:
-        job = await client.init(options.config, **given).run(on_event=Narrator())
+        watch = _Watch()
+        with told_on_interrupt(watch.words):
+            job = await _submit(client, options, watch)
         _tell(job, options.output)
-        return await _follow_to_the_end(client, job) if options.follow else exits.OK
+        return await follow(client, job.job_id) if options.follow else exits.OK
 
     return with_client(options, work)
+
+
+class _Watch:
+    """Narrates, and knows what an interrupt leaves behind."""
+
+    def __init__(self) -> None:
+        self._narrate = Narrator()
+        self._job_id = ""
+        self._is_sending = False
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, JobSubmitted):
+            self._job_id = event.job.job_id
+        elif isinstance(event, StepStarted):
+            self._is_sending = event.step == "submit"
+        self._narrate(event)
+
+    def words(self) -> str:
+        if self._job_id:
+            return job_goes_on(self._job_id)
+        if self._is_sending:
+            return _("the job may have been submitted; run the same again: it is looked up by its name and adopted")
+        return _("no job was submitted; functions that were registered stay and are used again next time")
+
+
+async def _submit(client: AgenticRL, options: argparse.Namespace, on_event: Any) -> Job:
+    """Kinds of functions and data sets that options name take the place of the file's; the others stay."""
+    client.init(options.config)
+    given = functions_of(options)
+    functions: Sequence[Any] | None = None
+    if given:
+        named = {component.type for component in given}
+        functions = [*(part for part in client.plan.functions if part.type not in named), *given]
+    data = {use: datasets_of(options, use, client.base) for use in ("training", "validation")}
+    if any(data.values()):
+        for use, sets in data.items():
+            data[use] = sets or [part for part in client.plan.datasets if part.type == use]
+    return await client.run(
+        model=options.model,
+        teacher_model=options.teacher_model,
+        training_datasets=data["training"] or None,
+        validation_datasets=data["validation"] or None,
+        functions=functions,
+        hyper_parameters=options.hyper_parameters,
+        job_name=options.job_name,
+        force=options.force,
+        exact_name=options.exact_name,
+        on_event=on_event,
+    )
+
+
+def _rehearse(options: argparse.Namespace) -> int:
+    import asyncio
+
+    from agentic_rl_tui.app.cli.dry_run import rehearsal
+
+    with rehearsal(settings_of(options), options.api_key) as (client, stage):
+
+        async def work() -> None:
+            async with client:
+                await _submit(client, options, None)
+
+        asyncio.run(work())
+    if options.output != "table":
+        emit({"requests": [planned.data() for planned in stage.requests]}, options.output)
+    else:
+        for planned in stage.requests:
+            write(f"{planned.method} {plain(planned.url)}")
+            write(planned.body) if isinstance(planned.body, str) else emit(planned.body, "json")
+    print(_("dry run: nothing was sent"), file=sys.stderr)
+    return exits.OK
 
 
 def submit_and_follow(options: argparse.Namespace, job_file: Path) -> int:
     """The whole workflow of a job file, told on stdout and stderr; 0 only when the job SUCCEEDED."""
 
     async def work(client: AgenticRL) -> int:
-        job = await client.init(job_file).run(on_event=Narrator())
-        return await _follow_to_the_end(client, job)
+        watch = _Watch()
+        with told_on_interrupt(watch.words):
+            job = await client.init(job_file).run(on_event=watch)
+        return await follow(client, job.job_id)
 
     return with_client(options, work)
-
-
-async def _follow_to_the_end(client: AgenticRL, job: Job) -> int:
-    try:
-        return await follow(client, job.job_id)
-    except asyncio.CancelledError:
-        print(
-            f"\njob {job.job_id} goes on; watch it with: agentic-rl-tui logs {job.job_id} --follow",
-            file=sys.stderr,
-        )
-        raise
 
 
 def _tell(job: Job, form: str) -> None:

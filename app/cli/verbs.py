@@ -18,7 +18,8 @@ VERBS = (
     Verb("quickstart", "quickstart", "Start", "Write the example workspace and open it, ready to submit"),
     Verb("init", "init", "Start", "Write a workspace from a template"),
     Verb("run", "run", "Jobs", "Register functions, upload data and submit a job"),
-    Verb("functions", "functions", "Functions and data", "List, test, package or serve the workspace's functions"),
+    Verb("functions", "functions", "Functions and data", "List, test, package or serve functions; logs of instances"),
+    Verb("validate", "validate", "Functions and data", "Check the job file, its data and its functions"),
     Verb("register_functions", "register_functions", "Functions and data", "Register functions and print their ids"),
     Verb("test_functions", "test_functions", "Functions and data", "Call a registered instance with an input"),
     Verb("upload_data", "upload_data", "Functions and data", "Check and upload data sets and print their ids"),
@@ -31,6 +32,9 @@ VERBS = (
     Verb("trace", "trace", "Jobs", "List, show, export or import traces of functions", ("traces",)),
     Verb("serve", "serve", "Local platform", "Run the local platform in the foreground"),
     Verb("platform", "platform", "Local platform", "Show, stop or reset the local platform"),
+    Verb("doctor", "doctor", "This program", "Look at the surroundings and say what to do"),
+    Verb("keys", "keys", "This program", "Show the keys in force and their problems"),
+    Verb("completion", "completion", "This program", "Print a completion script for bash, zsh or fish"),
 )
 
 

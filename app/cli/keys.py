@@ -1,0 +1,58 @@
+import argparse
+import sys
+from typing import Any
+
+from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.connect import settings_of
+from agentic_rl_tui.app.cli.output import emit, output_argument, table
+from agentic_rl_tui.app.keymap import ACTIONS, check_keymap, effective, user_keys
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--schema", action="store_true", help="print the JSON schema of the settings' [keys] table")
+    output_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.schema:
+        emit(_schema(), "json" if options.output == "table" else options.output)
+        return exits.OK
+    own = user_keys(settings_of(options).values)
+    problems = check_keymap(own)
+    rows = [(action, keys) for action, keys in effective(own)]
+    if options.output == "table":
+        shown = [
+            (keys.replace(",", " "), action.id, "yours" if action.id in own else "", action.help)
+            for action, keys in rows
+        ]
+        table(("KEYS", "ACTION", "FROM", "DOES"), shown)
+        for problem in problems:
+            print(f"✗ {problem}", file=sys.stderr)
+    else:
+        emit(
+            {
+                "keys": [
+                    {"id": action.id, "keys": _several(keys), "is_yours": action.id in own, "help": action.help}
+                    for action, keys in rows
+                ],
+                "problems": problems,
+            },
+            options.output,
+        )
+    return exits.REJECTED if problems else exits.OK
+
+
+def _several(keys: str) -> list[str]:
+    return [part.strip() for part in keys.split(",") if part.strip()]
+
+
+def _schema() -> dict[str, Any]:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "keys",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            action.id: {"type": "string", "default": action.keys, "description": action.help} for action in ACTIONS
+        },
+    }

@@ -7,7 +7,6 @@ Whatever a shape cannot prove goes to the full check, so a shape never reports a
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
@@ -64,12 +63,13 @@ class Shape:
         """Bytes from the end of a message's last value to the next message: its brace and the comma."""
         self._has_role_first = order[0] == "role"
         self._text_start = b"{" + _key("content", colon) + b'"'
-        self._heads = {role: self._head(role, comma, colon) for role in ROLES[:3]}
-        """By role: bytes that must be there, and what a message takes beside its text.
+        self._heads = {role: (*self._head(role, comma, colon), code) for code, role in enumerate(ROLES[:3])}
+        """By role: bytes that must be there, what a message takes beside its text, and a number for the role.
 
-        With the role first they are those before the text, its quote included; else those after it.
+        With the role first the bytes are those before the text, its quote included; else those after it.
         """
-        self._heads_seen: list[bytes] = []
+        self._roles = bytearray()
+        """The role of each message, as its number."""
         self._turns: list[int] = []
         self._memo: set[bytes] = set()
 
@@ -88,7 +88,7 @@ class Shape:
         Returns how many were, and the first line that was not, None at the end of `lines`.
         """
         # One attribute look-up less for each of millions of rows.
-        decode, heads, gap, seen, turns = self._decode, self._heads, self._gap, self._heads_seen, self._turns
+        decode, heads, gap, roles, turns = self._decode, self._heads, self._gap, self._roles, self._turns
         get_values, split, has_role_first = self._values, self._split, self._has_role_first
         prefix, suffix, truth, extra, plain = self._prefix, self._suffix, self._truth, self._extra, self._plain
         memo = self._memo
@@ -109,12 +109,12 @@ class Shape:
                 at = len(start)
                 if has_role_first:
                     for message in row.messages:
-                        head, width = heads[message.role]
+                        head, width, code = heads[message.role]
                         size = len(message.content)
                         if size < 3 or not line.startswith(head, at):
                             raise _Unproven
                         at += width + size
-                        seen.append(head)
+                        roles.append(code)
                 else:
                     at = self._walk_content_first(line, at, row.messages)
                 if suffix % (values[split:] if split else values) != line[at - gap :]:
@@ -134,28 +134,28 @@ class Shape:
             turns.append(len(row.messages))
         else:
             return len(turns) - done, None
-        del seen[sum(turns) :]
+        del roles[sum(turns) :]
         return len(turns) - done, line
 
     def _walk_content_first(self, line: bytes, at: int, messages: list[Any]) -> int:
         start = self._text_start
         skip = len(start) - 1
         for message in messages:
-            tail, width = self._heads[message.role]
+            tail, width, code = self._heads[message.role]
             size = len(message.content)
             if size < 3 or not line.startswith(start, at) or not line.startswith(tail, at + skip + size):
                 raise _Unproven
             at += width + size
-            self._heads_seen.append(tail)
+            self._roles.append(code)
         return at
 
-    def take_counts(self) -> tuple[Counter[str], list[int]]:
+    def take_counts(self) -> tuple[dict[str, int], list[int]]:
         """Of the rows proven since the last call: how often each role was seen, and the messages of each row."""
-        seen = Counter(self._heads_seen)
+        counts = {role: count for role, (_, _, code) in self._heads.items() if (count := self._roles.count(code))}
         turns = self._turns[:]
-        self._heads_seen.clear()
+        self._roles.clear()
         self._turns.clear()
-        return Counter({role: seen[head] for role, (head, _) in self._heads.items() if head in seen}), turns
+        return counts, turns
 
     def _is_sound(self, raw: bytes, *, is_extra: bool = False) -> bool:
         """Whether a value other than a text has no key twice and no number out of range; more for rollout_extra."""

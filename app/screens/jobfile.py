@@ -40,6 +40,8 @@ class JobFileScreen(JobFileAssist):
     CSS_PATH = themes.STYLES / "jobfile.tcss"
     BINDINGS = bindings("jobfile")
 
+    _start_line = 0
+
     def body(self) -> ComposeResult:
         yield Heading(id="jobfile-heading", classes="place-heading")
         with Horizontal(id="jobfile-main"):
@@ -57,10 +59,17 @@ class JobFileScreen(JobFileAssist):
     def on_mount(self) -> None:
         self.query_one("#jobfile-heading", Heading).title = _("Job file")
         self.query_one("#jobfile-meaning-scroll").can_focus = False
-        self.open(self.arl.job_file or find_job_file(self.arl.settings.workspace))
+        self.open(self.arl.job_file or find_job_file(self.arl.settings.workspace), self._start_line)
         if self.arl.submit_ready:
             self.arl.submit_ready = False
             self.call_after_refresh(self.action_submit)
+
+    def start_at(self, path: Path, line: int) -> None:
+        """Show a line of a file, at once or as soon as the place has been made."""
+        if self.query("#jobfile-empty"):
+            self.open(path, line)
+        else:
+            self._start_line = line
 
     def open(self, path: Path | None, line: int = 0) -> None:
         """Show a job file, or that there is none."""
@@ -69,6 +78,8 @@ class JobFileScreen(JobFileAssist):
         empty.display = path is None
         self.query_one("#jobfile-main").display = path is not None
         self.query_one("#jobfile-docline").display = path is not None
+        # An editor that is not seen must not take the keys.
+        self.editor.disabled = path is None
         if path is None:
             self.keep_draft_now()
             self.path, self.file = None, None

@@ -1,6 +1,7 @@
-"""Place 1: the files of the workspace, what each of them is, and a look inside."""
+"""Place 1: the files of the workspace, what each of them is, whether it is sound, and a look inside."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,100 +12,41 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import ContentSwitcher
 
+from agentic_rl_tui.app.external import edit_outside
 from agentic_rl_tui.app.keymap import bindings
-from agentic_rl_tui.app.present.steps import size
-from agentic_rl_tui.app.present.workspace import PLAIN, FileFacts, file_facts, is_listed
-from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
-from agentic_rl_tui.core.models.processors import ProcessorInfo
+from agentic_rl_tui.app.places import open_workspace
+from agentic_rl_tui.app.present.times import coarse_duration
+from agentic_rl_tui.app.screens.base import Layer
+from agentic_rl_tui.app.screens.choose import Choice, Choose
+from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.screens.workspace_checks import FINDING_COLUMNS, FindingRow, WorkspaceChecks
+from agentic_rl_tui.app.screens.workspace_preview import RowPane
+from agentic_rl_tui.app.screens.workspace_tree import COLUMNS, Entry
+from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.models.errors import ArlError, InputError
 from agentic_rl_tui.core.models.text import plain
+from agentic_rl_tui.core.workspaces import Recent
 from agentic_rl_tui.styles import themes
-from agentic_rl_tui.widgets.bars import Heading
-from agentic_rl_tui.widgets.cells import Cell
-from agentic_rl_tui.widgets.columns import Column
-from agentic_rl_tui.widgets.editor import LANGUAGES, Editor
-from agentic_rl_tui.widgets.lines import FileLines
+from agentic_rl_tui.widgets.bars import Chip, Heading
+from agentic_rl_tui.widgets.codeeditor import CodeEditor
+from agentic_rl_tui.widgets.editor import Editor
 from agentic_rl_tui.widgets.logview import LogView
-from agentic_rl_tui.widgets.panels import Empty
+from agentic_rl_tui.widgets.panels import Empty, Note
+from agentic_rl_tui.widgets.prompt import Prompt
 from agentic_rl_tui.widgets.table import Table
 
-LARGEST_HIGHLIGHTED = 512_000
-OPEN_AT_FIRST = 200
-"""Folders open by themselves while there are fewer entries than this."""
-_PREVIEW_AFTER_S = 0.06
 
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the tree. path is absolute; depth counts folders above it."""
-
-    path: Path
-    depth: int
-    is_folder: bool
-    is_open: bool
-    facts: FileFacts
-    rows: int | None = None
-
-
-def _name(entry: Entry, _width: int) -> Cell:
-    lead = "  " * entry.depth
-    name = plain(entry.path.name, keep_newlines=False)
-    if entry.is_folder:
-        return [(f"{lead}{'▾' if entry.is_open else '▸'} ", "$faint"), (name, "$ink bold")]
-    return [(lead, ""), (f"{entry.facts.glyph} ", entry.facts.style), (name, "$ink")]
-
-
-def _kind(entry: Entry, _width: int) -> Cell:
-    if entry.rows is not None:
-        return [(f"{entry.rows:,} rows", "$muted")]
-    return [(entry.facts.word, entry.facts.style)]
-
-
-COLUMNS: tuple[Column[Entry], ...] = (
-    Column("name", "FILE", _name, 18, 60),
-    Column("kind", "", _kind, 13, align="right"),
-)
-
-
-class WorkspaceScreen(PlaceScreen):
-    """Folders are read when they are opened, in a thread; the sources are searched for functions in the background."""
+class WorkspaceScreen(WorkspaceChecks):
+    """The verbs on files; tree, preview and checks are the layers below."""
 
     place = "workspace"
     CSS_PATH = themes.STYLES / "workspace.tcss"
     BINDINGS = bindings("workspace")
 
     @dataclass
-    class Listed(Message):
+    class Written(Message):
         folder: Path
-        found: tuple[tuple[Path, bool, FileFacts], ...]
-
-    @dataclass
-    class Discovered(Message):
-        processors: tuple[ProcessorInfo, ...]
-
-    @dataclass
-    class Counted(Message):
-        path: Path
-        rows: int
-
-    @dataclass
-    class Previewed(Message):
-        path: Path
-        text: str | None
-        lines: FileLines | None
-        note: str
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._listing: dict[Path, tuple[tuple[Path, bool, FileFacts], ...]] = {}
-        self._open: set[Path] = set()
-        self._by_path: dict[str, list[ProcessorInfo]] = {}
-        self._rows: dict[Path, int] = {}
-        self._shown: Path | None = None
-        self._lines: FileLines | None = None
-
-    @property
-    def root(self) -> Path:
-        return self.arl.settings.workspace
+        error: ArlError | None
 
     def body(self) -> ComposeResult:
         with Horizontal(id="workspace-main"):
@@ -118,164 +60,44 @@ class WorkspaceScreen(PlaceScreen):
                     yield Empty(id="preview-empty")
                     yield Editor(read_only=True, id="preview-text")
                     yield LogView(id="preview-lines")
+                    with RowPane(id="preview-rows"):
+                        yield Note(id="preview-row-text")
                     yield Empty(id="preview-binary")
-
-    @property
-    def table(self) -> "Table[Entry]":
-        return self.query_one("#workspace-tree", Table)
+                    yield CodeEditor(id="preview-edit")
+                yield Heading(id="checks-heading")
+                findings: Table[FindingRow] = Table(FINDING_COLUMNS, lambda row: row.key, id="workspace-findings")
+                yield findings
 
     def on_mount(self) -> None:
-        self.query_one("#workspace-heading", Heading).title = plain(self.root.name, keep_newlines=False)
         self.query_one("#preview-lines", LogView).has_numbers = True
+        self.findings.display = False
         self.table.focus()
-        self._read(self.root)
-        self.discover()
+        self.start_over()
+        self.check_all()
+        self._remember()
 
     def action_refresh(self) -> None:
-        for folder in [self.root, *self._open]:
-            self._read(folder)
-        self.discover()
+        self.look_again()
+        self.check_all()
+        self.forget_preview()
 
-    # Reading
+    @property
+    def is_editing(self) -> bool:
+        return self.switcher.current == "preview-edit"
 
-    def _read(self, folder: Path) -> None:
-        self.run_worker(lambda: self._list(folder), thread=True, group="workspace.list", exit_on_error=False)
-
-    def _list(self, folder: Path) -> None:
-        found = []
-        try:
-            with os.scandir(folder) as entries:
-                for item in entries:
-                    path = Path(item.path)
-                    if is_listed(path):
-                        is_folder = item.is_dir(follow_symlinks=False)
-                        found.append((path, is_folder, PLAIN if is_folder else file_facts(path)))
-        except OSError:
-            # A folder that vanished or may not be read shows as empty.
-            found = []
-        found.sort(key=lambda item: (not item[1], item[0].name.lower()))
-        self.post_message(self.Listed(folder, tuple(found)))
-
-    @on(Listed)
-    def _listed(self, event: Listed) -> None:
-        is_new = event.folder not in self._listing
-        self._listing[event.folder] = event.found
-        if is_new and sum(map(len, self._listing.values())) < OPEN_AT_FIRST:
-            for path, is_folder, _ in event.found:
-                if is_folder and not path.name.startswith("."):
-                    self._open.add(path)
-                    self._read(path)
-        self._show()
-        for path, is_folder, facts in event.found:
-            if not is_folder and facts.word == "data" and path not in self._rows:
-                self._count(path)
-
-    def _count(self, path: Path) -> None:
-        def count() -> None:
-            try:
-                lines = FileLines(path)
-            except OSError:
-                return
-            lines.index()
-            self.post_message(self.Counted(path, len(lines)))
-            lines.close()
-
-        self.run_worker(count, thread=True, group="workspace.count", exit_on_error=False)
-
-    @on(Counted)
-    def _counted(self, event: Counted) -> None:
-        self._rows[event.path] = event.rows
-        self._show()
-
-    @work(thread=True, exclusive=True, group="workspace.discover", exit_on_error=False)
-    def discover(self) -> None:
-        from agentic_rl_tui.core.functions.discovery import discover
-
-        self.post_message(self.Discovered(tuple(discover(self.root).processors)))
-
-    @on(Discovered)
-    def _discovered(self, event: Discovered) -> None:
-        self._by_path = {}
-        for item in event.processors:
-            if not item.is_abstract:
-                self._by_path.setdefault(item.path, []).append(item)
-        self._show()
-
-    # Showing
-
-    def _show(self) -> None:
-        self.table.items = tuple(self._entries(self.root, 0))
-        heading = self.query_one("#workspace-heading", Heading)
-        count = sum(len(items) for items in self._by_path.values())
-        heading.facts = ((f"{count} function{'' if count == 1 else 's'}", "$muted"),) if count else ()
-        if not self.table.items and self.root in self._listing:
-            empty = self.query_one("#preview-empty", Empty)
-            empty.title = "This folder is empty"
-            empty.body = ((("agentic-rl-tui init", "$ink bold"), ("  writes a workspace to start from", "$muted")),)
-
-    def _entries(self, folder: Path, depth: int) -> Iterator[Entry]:
-        for path, is_folder, facts in self._listing.get(folder, ()):
-            is_open = is_folder and path in self._open
-            processors = self._by_path.get(path.relative_to(self.root).as_posix()) if path.suffix == ".py" else None
-            shown = file_facts(path, tuple(processors)) if processors else facts
-            yield Entry(path, depth, is_folder, is_open, shown, self._rows.get(path))
-            if is_open:
-                yield from self._entries(path, depth + 1)
-
-    @on(Table.Highlighted, "#workspace-tree")
-    def _moved(self) -> None:
-        self.set_timer(_PREVIEW_AFTER_S, self._preview_current)
-
-    def _preview_current(self) -> None:
+    def why_not(self, action_id: str) -> str | None:
         entry = self.table.current
-        if entry is not None and not entry.is_folder and entry.path != self._shown:
-            self._shown = entry.path
-            self._preview(entry.path)
-
-    @work(thread=True, exclusive=True, group="workspace.preview", exit_on_error=False)
-    def _preview(self, path: Path) -> None:
-        try:
-            length = path.stat().st_size
-            is_text = path.suffix.lower() in LANGUAGES and length <= LARGEST_HIGHLIGHTED
-            if is_text:
-                text = path.read_bytes().decode("utf-8", "replace")
-                self.post_message(self.Previewed(path, plain(text), None, size(length)))
-                return
-            lines = FileLines(path)
-        except OSError as error:
-            self.post_message(self.Previewed(path, None, None, error.strerror or "cannot be read"))
-            return
-        if _is_binary(path):
-            lines.close()
-            self.post_message(self.Previewed(path, None, None, f"{size(length)}, not text"))
-            return
-        lines.index()
-        self.post_message(self.Previewed(path, None, lines, size(length)))
-
-    @on(Previewed)
-    def _previewed(self, event: Previewed) -> None:
-        if event.path != self._shown:
-            if event.lines is not None:
-                event.lines.close()
-            return
-        heading = self.query_one("#preview-heading", Heading)
-        heading.title = plain(event.path.relative_to(self.root).as_posix(), keep_newlines=False)
-        heading.facts = ((event.note, "$muted"),)
-        switcher = self.query_one("#preview", ContentSwitcher)
-        old, self._lines = self._lines, event.lines
-        if event.text is not None:
-            self.query_one("#preview-text", Editor).load(event.text, event.path.suffix)
-            switcher.current = "preview-text"
-        elif event.lines is not None:
-            self.query_one("#preview-lines", LogView).source = event.lines
-            switcher.current = "preview-lines"
-        else:
-            self.query_one("#preview-binary", Empty).title = event.note
-            switcher.current = "preview-binary"
-        if old is not None:
-            old.close()
-
-    # Verbs
+        if action_id in ("workspace.edit", "workspace.external") and (entry is None or entry.is_folder):
+            return _("Choose a file first")
+        if action_id in ("workspace.rename", "workspace.delete") and entry is None:
+            return _("There is nothing chosen")
+        if action_id == "workspace.save" and not self.is_editing:
+            return _("No file is being edited")
+        if action_id == "workspace.row" and self.rows is None:
+            return _("This is no data set")
+        if action_id == "workspace.fix" and not self.findings.items:
+            return _("There is nothing to fix")
+        return None
 
     @on(Table.Opened, "#workspace-tree")
     def _opened(self) -> None:
@@ -287,45 +109,270 @@ class WorkspaceScreen(PlaceScreen):
         elif entry.facts.word == "job file":
             self.arl.open_job_file(entry.path)
         else:
-            self._focus_preview()
+            self.focus_preview()
 
-    def _toggle(self, entry: Entry) -> None:
-        if entry.path in self._open:
-            self._open.discard(entry.path)
-        else:
-            self._open.add(entry.path)
-            self._read(entry.path)
-        self._show()
+    # Editing
 
-    def action_unfold(self) -> None:
+    def action_edit(self) -> None:
         entry = self.table.current
-        if entry is not None and entry.is_folder and not entry.is_open:
-            self._toggle(entry)
+        if entry is not None and self.may("workspace.edit") and self.read(entry.path):
+            self._shown = entry.path
+            self._close_sources()
+            self.switcher.current = "preview-edit"
+            self.editor.focus()
+            self.text_loaded()
 
-    def action_fold(self) -> None:
-        """Close the folder under the cursor, or go to the one around it."""
-        entry = self.table.current
-        if entry is None:
+    def text_loaded(self) -> None:
+        if self.path is None or not self.is_editing:
             return
-        if entry.is_open:
-            self._toggle(entry)
-        else:
-            self.table.move_to(str(entry.path.parent))
+        heading = self.query_one("#preview-heading", Heading)
+        name = self.path.relative_to(self.root).as_posix() if self.path.is_relative_to(self.root) else str(self.path)
+        heading.title = plain(name, keep_newlines=False)
+        heading.facts = ((_("editing"), "$accent"),)
+        heading.chips = (Chip(_("● not saved"), "$warn on $raised"),) if self.is_changed else ()
+        heading.note = ()
 
-    def _focus_preview(self) -> None:
-        switcher = self.query_one("#preview", ContentSwitcher)
-        if switcher.current in ("preview-text", "preview-lines"):
-            switcher.query_one(f"#{switcher.current}").focus()
+    @on(CodeEditor.Changed, "#preview-edit")
+    def _edited(self) -> None:
+        self.text_loaded()
+
+    def action_save(self) -> None:
+        if self.may("workspace.save") and self.save():
+            self.arl.say(_("Saved {name}").format(name=self.path.name if self.path else ""))
+            self._after_change()
+
+    def stop_editing(self) -> None:
+        """Back to looking; what was not saved is asked about first."""
+        if not self.is_changed:
+            self._leave_editor()
+            return
+        items = [
+            Choice("save", _("Save"), self.path.name if self.path else ""),
+            Choice("stay", _("Go on editing"), ""),
+            Choice("drop", _("Throw the changes away"), ""),
+        ]
+
+        def answered(choice: "Choice[str] | None") -> None:
+            if choice is None or choice.value == "stay":
+                return
+            if choice.value == "save":
+                if self.save():
+                    self._leave_editor()
+                return
+            if self.path is not None:
+                self.drafts.drop(self.path)
+            self._leave_editor()
+
+        self.app.push_screen(Choose(_("The file has changes that are not saved"), items), answered)
+
+    def _leave_editor(self) -> None:
+        self.file, self.path = None, None
+        self.query_one("#preview-heading", Heading).chips = ()
+        self.switcher.current = "preview-empty"
+        self.table.focus()
+        self._after_change()
+
+    def action_external(self) -> None:
+        entry = self.table.current
+        if entry is None or not self.may("workspace.external"):
+            return
+        if self.is_editing and self.is_changed and not self.save():
+            return
+        if edit_outside(self.arl, entry.path):
+            if self.is_editing:
+                self.look_at_disk()
+            self._after_change()
+
+    def _after_change(self) -> None:
+        self.look_again()
+        self.check_all()
+        if not self.is_editing:
+            self.forget_preview()
 
     def undo_layers(self) -> Iterator[Layer]:
-        if not self.table.has_focus:
-            yield Layer("back to the files", self.table.focus)
+        if self.is_editing and self.editor.has_focus:
+            yield Layer(_("stop editing"), self.stop_editing)
+        yield from super().undo_layers()
 
-    def on_unmount(self) -> None:
-        if self._lines is not None:
-            self._lines.close()
+    # Files
 
+    def _folder_here(self) -> Path:
+        entry = self.table.current
+        if entry is None:
+            return self.root
+        return entry.path if entry.is_folder and entry.is_open else entry.path.parent
 
-def _is_binary(path: Path) -> bool:
-    with path.open("rb") as file:
-        return b"\0" in file.read(8192)
+    async def action_new(self) -> None:
+        if self.may("workspace.new"):
+            folder = self._folder_here()
+            start = f"{folder.relative_to(self.root).as_posix()}/" if folder != self.root else ""
+            await self.prompt.ask("file.new", _("new file"), text=start, hint=_("a name that ends in / makes a folder"))
+
+    async def action_rename(self) -> None:
+        entry = self.table.current
+        if entry is not None and self.may("workspace.rename"):
+            text = entry.path.relative_to(self.root).as_posix()
+            await self.prompt.ask("file.rename", _("rename to"), text=text)
+
+    @on(Prompt.Given)
+    def _given_file(self, event: Prompt.Given) -> None:
+        name = event.text.strip()
+        if not name or not event.purpose.startswith(("file.", "template.")):
+            return
+        if event.purpose == "template.place":
+            self._write_template(Path(name).expanduser())
+            return
+        try:
+            target = self._inside(name)
+            if event.purpose == "file.new":
+                self._make(target, is_folder=name.endswith("/"))
+            else:
+                self._rename(target)
+        except OSError as error:
+            reason = InputError(f"{name}: {error.strerror or error}")
+            self.arl.fail(reason, _("write in the workspace"))
+        except ArlError as error:
+            self.arl.fail(error, _("write in the workspace"))
+        else:
+            self._move_to = target
+            self._open.update(p for p in target.parents if p.is_relative_to(self.root) and p != self.root)
+            self._after_change()
+
+    def _inside(self, name: str) -> Path:
+        target = Path(os.path.normpath(self.root / name))
+        if not target.is_relative_to(self.root) or target == self.root:
+            raise InputError(_("{name} lies outside the workspace").format(name=name))
+        return target
+
+    @staticmethod
+    def _make(target: Path, *, is_folder: bool) -> None:
+        if is_folder:
+            target.mkdir(parents=True)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.open("x").close()
+
+    def _rename(self, target: Path) -> None:
+        entry = self.table.current
+        if entry is None or target == entry.path:
+            return
+        if target.exists():
+            raise InputError(_("{name} exists already").format(name=target.name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        entry.path.rename(target)
+
+    def action_delete(self) -> None:
+        entry = self.table.current
+        if entry is None or not self.may("workspace.delete"):
+            return
+        path = entry.path
+        name = plain(path.relative_to(self.root).as_posix(), keep_newlines=False)
+        lines = [((_("This cannot be undone."), "$muted"),)]
+        if entry.is_folder and not path.is_symlink():
+            count = sum(len(files) for _folder, _folders, files in os.walk(path))
+            lines.insert(0, ((_("{count} files lie in it.").format(count=f"{count:,}"), "$ink"),))
+
+        def answered(is_sure: bool | None) -> None:
+            if not is_sure:
+                return
+            try:
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+            except OSError as error:
+                self.arl.fail(InputError(f"{name}: {error.strerror or error}"), _("delete {name}").format(name=name))
+            self._after_change()
+
+        question = _("Delete {name}?").format(name=name)
+        self.app.push_screen(Confirm(question, tuple(lines), yes=_("Delete"), no=_("Keep")), answered)
+
+    # Workspaces
+
+    def action_template(self) -> None:
+        from agentic_rl_tui.core.templates import TEMPLATES
+
+        if not self.may("workspace.template"):
+            return
+        items = [Choice(name, name, template.title) for name, template in TEMPLATES.items()]
+
+        def chosen(choice: "Choice[str] | None") -> None:
+            if choice is not None:
+                self._template = choice.value
+                self.call_later(self._ask_place)
+
+        self.app.push_screen(Choose(_("A workspace to start from"), items), chosen)
+
+    async def _ask_place(self) -> None:
+        is_empty = not any(self.root.iterdir())
+        place = self.root if is_empty else self.root.parent / self._template
+        await self.prompt.ask("template.place", _("write it to"), text=str(place))
+
+    @work(thread=True, exclusive=True, group="workspace.template", exit_on_error=False)
+    def _write_template(self, folder: Path) -> None:
+        from agentic_rl_tui.core.templates import TEMPLATES, write_workspace
+
+        error: ArlError | None = None
+        try:
+            write_workspace(TEMPLATES[self._template], folder)
+        except ArlError as found:
+            error = found
+        self.post_message(self.Written(folder, error))
+
+    @on(Written)
+    def _written(self, event: Written) -> None:
+        if event.error is not None:
+            self.arl.fail(event.error, _("write the workspace"))
+        else:
+            self.go_to_workspace(event.folder)
+
+    def action_open(self) -> None:
+        now = self.arl.clock()
+        items: list[Choice[Path | None]] = [
+            Choice(visit.path, str(visit.path), "", coarse_duration(max(0.0, now - visit.at_s)))
+            for visit in Recent().visits()
+            if visit.path != self.root.absolute()
+        ]
+        items.append(Choice(None, _("the folder that is typed"), is_free=True))
+        dialog: Choose[Path | None] = Choose(
+            _("Open a workspace"), items, hint=_("a recent one, or the path of a folder")
+        )
+
+        def chosen(choice: "Choice[Path | None] | None") -> None:
+            if choice is None:
+                return
+            path = choice.value or Path(dialog.typed.strip() or ".").expanduser()
+            if path.is_dir():
+                self.go_to_workspace(path)
+            else:
+                self.arl.refuse(_("{path} is no folder").format(path=path))
+
+        self.app.push_screen(dialog, chosen)
+
+    @work(exclusive=True, group="workspace.go", exit_on_error=False)
+    async def go_to_workspace(self, folder: Path) -> None:
+        try:
+            await open_workspace(self.arl, folder)
+        except ArlError as error:
+            self.arl.fail(error, _("open {name}").format(name=folder.name))
+            return
+        self._shown = None
+        self._close_sources()
+        self.checks = {}
+        self.switcher.current = "preview-empty"
+        self.start_over()
+        self.check_all()
+        self.show_checks()
+        self._remember()
+        self.table.focus()
+
+    def _remember(self) -> None:
+        root = self.root
+
+        def write() -> None:
+            try:
+                Recent().add(root)
+            except OSError as error:
+                self.log.warning(f"the list of recent workspaces cannot be written: {error}")
+
+        self.run_worker(write, thread=True, group="workspace.remember", exit_on_error=False)

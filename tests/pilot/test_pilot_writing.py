@@ -48,7 +48,7 @@ async def test_the_preview_follows_the_cursor_and_enter_reads_it(scenes: Any, se
             await settle(pilot)
             shown[entry.path.name] = screen.query_one("#preview", ContentSwitcher).current
         assert shown["answer.py"] == "preview-text"
-        assert shown["train.jsonl"] == "preview-lines"
+        assert shown["train.jsonl"] == "preview-rows"
         assert shown["blob.bin"] == "preview-binary"
         screen.table.move_to(str(workspace / "functions" / "answer.py"))
         await pilot.pause(0.1)
@@ -100,7 +100,7 @@ async def test_functions_are_listed_with_their_source(scenes: Any, settle: Any, 
         await settle(pilot)
         screen = app.screen
         assert isinstance(screen, FunctionsScreen)
-        assert [item.class_name for item in screen.table.items] == ["AnswerReward"]
+        assert [row.info.class_name for row in screen.table.items] == ["AnswerReward"]
         assert "class AnswerReward" in screen.query_one("#functions-source", Editor).text
 
 

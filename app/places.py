@@ -1,0 +1,29 @@
+"""Going to another workspace: its settings count from then on, and every place that shows files begins anew."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentic_rl_tui.core.settings import load
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.app.tui import ArlApp
+
+FILE_PLACES = ("functions", "jobfile")
+
+
+async def open_workspace(app: "ArlApp", folder: Path) -> None:
+    """Read the settings of a folder and make it the workspace. Raises ConfigError, with everything as it was."""
+    settings = load(workspace=folder.absolute(), profile=app.settings.profile_name)
+    app.settings = settings
+    app.job_file = None
+    for name in FILE_PLACES:
+        if name != app.current_mode:
+            place = type(app).MODES[name]
+            await app.remove_mode(name)
+            app.add_mode(name, place)
+    try:
+        shown = f"~/{settings.workspace.relative_to(Path.home())}"
+    except ValueError:
+        shown = str(settings.workspace)
+    app.workspace_shown = shown
+    app.connect_backend()

@@ -102,6 +102,18 @@ def test_16_foreign_text_in_a_table_is_neither_markup_nor_escape(stub: Stub, cap
     assert _is_harmless(shown)
 
 
+def test_2_debug_logs_go_to_stderr_with_the_key_masked(
+    stub: Stub, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "DEBUG")
+    stub.job(message=f"do not show {KEY}")
+    assert main(["get", "ft-1", "-o", "json"]) == exits.OK
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["job_id"] == "ft-1"
+    assert f"DEBUG GET {stub.url}/fine-tunes/ft-1 -> 200" in captured.err
+    assert KEY not in captured.out + captured.err
+
+
 @pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
 def test_16_foreign_text_comes_through_json_and_yaml_whole(
     form: str, read: Callable[[str], Any], stub: Stub, capsys: Captured

@@ -1,24 +1,38 @@
 import argparse
 import asyncio
 import dataclasses
+import sys
+from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.confirm import confirmed
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, write
 from agentic_rl_tui.core.launch import platform_status, reset_platform, stop_platform
+from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.paths import PlatformPaths
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("status", "stop", "reset"))
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask before a reset")
-    parser.add_argument("--force", action="store_true", help="stop or reset although jobs are running")
+    parser.add_argument("action", choices=("status", "stop", "reset", "export", "import"))
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="of export and import: the archive")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask before a reset or a replacing import")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="stop or reset although jobs are running; export over a file; import over a state",
+    )
     output_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     paths = PlatformPaths.default()
+    if (options.action in ("export", "import")) != (options.file is not None):
+        raise ConfigError("export and import need a FILE, the other actions take none")
+    if options.action == "export":
+        return _export(paths, options.file, force=options.force)
+    if options.action == "import":
+        return _import(paths, options.file, force=options.force, assume_yes=options.yes)
     if options.action == "status":
         return _status(paths, options.output)
     if options.action == "stop":
@@ -30,6 +44,26 @@ def run(options: argparse.Namespace) -> int:
         return exits.REJECTED
     asyncio.run(reset_platform(paths, force=options.force))
     write(f"{paths.root} is empty")
+    return exits.OK
+
+
+def _export(paths: PlatformPaths, target: Path, *, force: bool) -> int:
+    from agentic_rl_tui.core.platform.archive import export_state
+
+    held = export_state(paths, target, replace=force)
+    write(f"{target}: {held.jobs} jobs, {held.files} files, {held.entities} functions")
+    print("keep it private: it holds the variables and tokens of your functions", file=sys.stderr)
+    return exits.OK
+
+
+def _import(paths: PlatformPaths, source: Path, *, force: bool, assume_yes: bool) -> int:
+    from agentic_rl_tui.core.platform.archive import import_state, is_empty
+
+    question = f"Replace every job, log, file and function of the local platform in {paths.root}?"
+    if force and not is_empty(paths) and not confirmed(question, assume_yes=assume_yes):
+        return exits.REJECTED
+    held = import_state(paths, source, force=force)
+    write(f"{paths.root}: {held.jobs} jobs, {held.files} files, {held.entities} functions")
     return exits.OK
 
 

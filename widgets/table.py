@@ -58,10 +58,11 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
         Binding("O", "reverse", "Reverse order", id="table.reverse", show=False),
     ]
 
-    items: reactive[Sequence[T]] = reactive((), init=False, always_update=True)
-    match: reactive[Callable[[T], bool] | None] = reactive[Callable[[T], bool] | None](None, init=False)
-    order: reactive[tuple[str, bool] | None] = reactive[tuple[str, bool] | None](None, init=False)
-    cursor: reactive[int] = reactive(0, init=False)
+    # None of these repaints the whole: what changed on the screen is found and painted by itself.
+    items: reactive[Sequence[T]] = reactive((), init=False, always_update=True, repaint=False)
+    match: reactive[Callable[[T], bool] | None] = reactive[Callable[[T], bool] | None](None, init=False, repaint=False)
+    order: reactive[tuple[str, bool] | None] = reactive[tuple[str, bool] | None](None, init=False, repaint=False)
+    cursor: reactive[int] = reactive(0, init=False, repaint=False)
 
     @dataclass
     class Highlighted(Message):

@@ -89,7 +89,7 @@ class PlaceScreen(Reporting[None]):
     # The footer
 
     def refresh_hints(self) -> None:
-        if self.is_mounted and self.is_current:
+        if self.is_mounted and self.app.screen is self:
             self.query_one(KeyBar).hints = tuple(self._hints())
 
     def _hints(self) -> Iterator[KeyHint]:
@@ -152,6 +152,12 @@ class PlaceScreen(Reporting[None]):
     def is_on_top_of_another(self) -> bool:
         """Whether there is a place below this one to go back to; dialogs do not count."""
         return self.app.screen_stack.index(self) > 0 if self in self.app.screen_stack else False
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether this is the place on the screen, dialogs on top of it left aside."""
+        stack = self.app.screen_stack
+        return self in stack and all(isinstance(above, ModalScreen) for above in stack[stack.index(self) + 1 :])
 
     @property
     def back_label(self) -> str:

@@ -158,7 +158,7 @@ class JobScreen(JobVerbs):
             self._timer.stop()
             self._timer = None
         is_over = self.job is not None and is_terminal(self.job.status) and not self._outage.failures
-        if not self.arl.options.is_polling or not self.is_current or is_over:
+        if not self.arl.options.is_polling or not self.is_seen or is_over:
             return
         pulse = Pulse(
             is_local=self.arl.settings.profile.is_local,

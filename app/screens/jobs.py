@@ -161,7 +161,7 @@ class JobsScreen(JobVerbs):
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if not self.arl.options.is_polling or not self.is_current:
+        if not self.arl.options.is_polling or not self.is_seen:
             return
         pulse = Pulse(
             is_local=self.arl.settings.profile.is_local,
@@ -178,7 +178,7 @@ class JobsScreen(JobVerbs):
     # Showing
 
     def _tick(self) -> None:
-        if self.is_current and (self.is_stale or any(row.is_active for row in self.table.items)):
+        if self.is_seen and (self.is_stale or any(row.is_active for row in self.table.items)):
             self._show()
 
     def _show(self) -> None:

@@ -13,7 +13,7 @@ from agentic_rl_tui.widgets.panels import Fact, Facts, Note, Section
 class JobPeek(Vertical):
     """In: `row`. Never takes the focus."""
 
-    row: reactive[JobRow | None] = reactive[JobRow | None](None, init=False)
+    row: reactive[JobRow | None] = reactive[JobRow | None](None, init=False, repaint=False)
 
     async def watch_row(self, row: JobRow | None) -> None:
         self.set_class(row is None, "-empty")

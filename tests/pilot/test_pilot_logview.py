@@ -1,0 +1,158 @@
+"""The log view by itself: any width, any line, wrapped or not."""
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from agentic_rl_tui.widgets.lines import FileLines, LineBuffer
+from agentic_rl_tui.widgets.logview import LogView, compile_search
+
+WILD = [
+    "plain",
+    "奖励函数调用成功 " * 30,
+    "\x1b[31mred\x1b[0m " * 40,
+    "\x1b]0;title\x07\x1b[2J\x1b[999;999Hmoved",
+    "x" * 5000,
+    "",
+    "👩‍🚀" * 60,
+    "tab\tand\rreturn",
+    "[bold]no markup[/bold]",
+]
+
+
+class One(App[None]):
+    def compose(self) -> ComposeResult:
+        yield LogView()
+
+    def on_mount(self) -> None:
+        self.view.focus()
+
+    @property
+    def view(self) -> LogView:
+        return self.query_one(LogView)
+
+
+def shown(app: One) -> list[str]:
+    return [app.view.render_line(line).text.strip() for line in range(app.view.size.height)]
+
+
+async def searched(pilot: Pilot[None]) -> None:
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("width", [5, 13, 40, 200])
+@pytest.mark.parametrize("keys", [(), ("w",), ("number_sign",), ("w", "number_sign"), ("right", "right")])
+async def test_every_row_fills_the_width_and_nothing_acts(width: int, keys: tuple[str, ...]) -> None:
+    app = One()
+    async with app.run_test(size=(width, 12)) as pilot:
+        app.view.source = LineBuffer(WILD)
+        await pilot.press(*keys)
+        await pilot.pause()
+        for line in range(12):
+            strip = app.view.render_line(line)
+            assert strip.cell_length == app.view.scrollable_size.width
+            assert not re.search(r"[\x00-\x1f\x7f-\x9f]", strip.text)
+
+
+async def test_a_wrapped_line_longer_than_the_screen_can_be_read_to_its_end() -> None:
+    app = One()
+    async with app.run_test(size=(43, 10)) as pilot:
+        app.view.source = LineBuffer(["".join(f"{number:05}" for number in range(400)), "last"])
+        await pilot.press("w")
+        seen = set()
+        for _ in range(20):
+            await pilot.pause()
+            seen |= set(re.findall(r"\d{5}", "".join(shown(app))))
+            await pilot.press("pagedown")
+        assert {f"{number:05}" for number in range(0, 400, 50)} <= seen
+        assert shown(app)[-1] == "last"
+        await pilot.press("g")
+        assert shown(app)[0].startswith("00000")
+
+
+async def test_following_a_wrapped_log_shows_its_last_row() -> None:
+    app = One()
+    async with app.run_test(size=(40, 8)) as pilot:
+        buffer = LineBuffer(f"{number} " + "y" * 100 for number in range(50))
+        app.view.source = buffer
+        app.view.is_wrapped = True
+        app.view.is_following = True
+        await pilot.pause()
+        buffer.append(["the end"])
+        app.view.grew()
+        await pilot.pause()
+        assert shown(app)[-1] == "the end"
+        await pilot.resize_terminal(25, 5)
+        await pilot.pause()
+        assert shown(app)[-1] == "the end"
+
+
+async def test_keys_and_wheel_stay_inside_the_log() -> None:
+    app = One()
+    async with app.run_test(size=(40, 8)) as pilot:
+        app.view.source = LineBuffer(f"line {number}" for number in range(100))
+        await pilot.press("k", "pageup", "ctrl+u")
+        assert app.view.top == 0
+        await pilot.press("ctrl+d", "space", "j")
+        assert app.view.top == 4 + 7 + 1
+        await pilot.press("G", "j", "pagedown")
+        assert app.view.top == 92
+        assert app.view.is_at_end
+        await pilot.press("k")
+        assert not app.view.is_following
+
+
+async def test_dragging_the_scroll_bar_goes_there_and_lets_go() -> None:
+    from textual.scrollbar import ScrollTo
+
+    app = One()
+    async with app.run_test(size=(40, 8)) as pilot:
+        app.view.source = LineBuffer(f"line {number}" for number in range(100))
+        app.view.is_following = True
+        await pilot.pause()
+        app.view.post_message(ScrollTo(y=30.0))
+        await pilot.pause()
+        assert app.view.top == 30
+        assert not app.view.is_following
+        assert shown(app)[0] == "line 30"
+
+
+async def test_search_highlights_every_match_on_the_screen_and_points_at_one(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("".join(f"line {number} {'needle' if number % 50 == 49 else ''}\n" for number in range(500)))
+    app = One()
+    async with app.run_test(size=(40, 8)) as pilot:
+        source = FileLines(path)
+        source.index()
+        app.view.source = source
+        app.view.search("needle")
+        await searched(pilot)
+        assert app.view.match_line == 49
+        row = 49 - app.view.top
+        assert app.view.render_line(row).text.startswith("▌")
+        await pilot.press("N")
+        await searched(pilot)
+        assert app.view.match_line == 499
+        app.view.search("")
+        assert app.view.match_line is None
+        source.close()
+
+
+async def test_an_empty_log_says_so() -> None:
+    app = One()
+    async with app.run_test(size=(40, 8)) as pilot:
+        app.view.placeholder = "Waiting"
+        await pilot.press("j", "G", "f", "n", "e", "w")
+        await searched(pilot)
+        assert "Waiting" in shown(app)
+
+
+def test_capitals_make_case_count_and_a_broken_pattern_is_taken_as_text() -> None:
+    assert compile_search("error").search("ERROR")
+    assert not compile_search("Error").search("ERROR")
+    assert compile_search("a[").search("xa[y")
+    assert compile_search(r"\d+ms").search("12ms")

@@ -27,6 +27,7 @@ _DEFAULT_CONCURRENCY = 2
 _DEFAULT_CAPACITY = 10
 _MAX_SLOTS = 256
 _MIN_MEMORY_MB = 512
+_SHORTEST_WATCH_S = 0.02
 
 
 class Pool(Protocol):
@@ -198,7 +199,7 @@ class Instances:
     async def watch(self) -> None:
         """Stop idle instances, for as long as the platform runs."""
         while True:
-            await asyncio.sleep(self._idle_s / 4)
+            await asyncio.sleep(max(_SHORTEST_WATCH_S, self._idle_s / 4))
             await self.stop_idle()
 
     def sweep(self) -> None:

@@ -35,6 +35,7 @@ from agentic_rl_tui.core.platform.traces import TraceKeeper
 _log = logging.getLogger(__name__)
 
 _WATCH_S = 30.0
+_SHORTEST_WATCH_S = 0.05
 _LOST = "the job's end could not be written when it came; the platform's log says why"
 
 
@@ -163,7 +164,7 @@ class Platform:
 
     async def _watch_jobs(self) -> None:
         while True:
-            await asyncio.sleep(self.options.wait_s(_WATCH_S))
+            await asyncio.sleep(max(_SHORTEST_WATCH_S, self.options.wait_s(_WATCH_S)))
             try:
                 await self.settle_lost_jobs()
             except PlatformError as error:

@@ -31,8 +31,8 @@ class Scheduler:
 
     @property
     def running(self) -> tuple[str, ...]:
-        """Ids of the jobs that run now."""
-        return tuple(self._running)
+        """Ids of the jobs that run now or are about to: their wish is there before the store calls them running."""
+        return tuple({**self._wishes, **self._running})
 
     async def recover(self) -> None:
         """Give jobs that an earlier platform left RUNNING or CANCELING a true state. Waiting jobs stay in the queue.

@@ -164,6 +164,25 @@ async def test_a_cancel_just_before_a_job_runs(bench: Any, kit: Any) -> None:
     await scheduler.stop()
 
 
+async def test_a_job_counts_as_running_before_the_store_says_so(bench: Any, kit: Any) -> None:
+    """Whoever looks for jobs that the store calls running and nobody runs must never find one that just starts."""
+    request, _ = gated(bench, kit)
+    job_id = bench.jobs.add(request).job_id
+    scheduler, move, seen = bench.scheduler(), bench.jobs.move, []
+
+    async def watched(moved: str, target: JobStatus, **facts: Any) -> bool:
+        done = await move(moved, target, **facts)
+        seen.append((target, scheduler.running))
+        return bool(done)
+
+    bench.jobs.move = watched
+    await scheduler.start()
+    while not seen:  # noqa: ASYNC110 - the moves are watched
+        await asyncio.sleep(0)
+    assert seen[0] == (JobStatus.RUNNING, (job_id,))
+    await scheduler.stop()
+
+
 async def test_a_cancel_just_after_a_job_runs(bench: Any, kit: Any) -> None:
     request, _ = gated(bench, kit)
     job_id = bench.jobs.add(request).job_id

@@ -11,7 +11,8 @@ from agentic_rl_tui.core.models.status import is_terminal
 class JobProgress(WireModel):
     """How far a job is. Only the local platform sends it with the job; elsewhere it is read from the log.
 
-    rewards holds the mean reward of each finished step, oldest first, thinned to at most 64 values.
+    rewards holds the mean reward of each finished step, oldest first, thinned to at most 64 values. policy says who
+    answers: ``practice``, or ``endpoint``, with which the job is an evaluation and no weight is changed.
     """
 
     phase: str = ""
@@ -19,6 +20,7 @@ class JobProgress(WireModel):
     total_steps: int | None = None
     rewards: tuple[float, ...] = ()
     validation: float | None = None
+    policy: str | None = None
 
 
 class Job(WireModel):

@@ -248,8 +248,21 @@ class _Life:
             timer=self._engine.options.timer,
         )
 
+    @property
+    def _policy_kind(self) -> str:
+        return "endpoint" if self._engine.options.endpoint is not None else "practice"
+
+    def _teacher(self, plan: Plan) -> str | None:
+        """Who teaches in a distillation job, in words."""
+        if not plan.is_opd:
+            return None
+        name = plan.job.request.teacher_model
+        if self._engine.options.endpoint is not None:
+            return f"{name} is not asked: the job is an evaluation and nothing is learned"
+        return f"a fixed practice teacher stands in for {name}, whose log-probabilities are not used"
+
     async def _phase(self, phase: str, total_steps: int | None = None) -> None:
-        progress = JobProgress(phase=phase, total_steps=total_steps)
+        progress = JobProgress(phase=phase, total_steps=total_steps, policy=self._policy_kind)
         await self._engine.jobs.set_progress(self._job.job_id, progress)
 
     async def _introduce(self, plan: Plan) -> None:
@@ -271,12 +284,7 @@ class _Life:
             f"hyper-parameters: {plan.hyper.shown()}",
         )
         if plan.is_opd:
-            teacher = plan.job.request.teacher_model
-            await self._log.info(
-                f"teacher {teacher} is not asked in an evaluation"
-                if endpoint is not None
-                else f"teacher: a fixed practice teacher stands in for {teacher}"
-            )
+            await self._log.info(f"teacher: {self._teacher(plan)}")
         left = len(plan.rows) * plan.hyper.n_epochs - plan.total_steps * plan.batch_size
         if left:
             await self._log.info(f"{left} rows at the end do not fill a batch and are not used")
@@ -294,12 +302,13 @@ class _Life:
             "job_id": self._job.job_id,
             "job_name": self._job.name,
             "model": self._job.request.model,
-            "policy": "endpoint" if self._engine.options.endpoint else "practice",
+            "policy": self._policy_kind,
             "is_evaluation": self._engine.options.endpoint is not None,
             "code": None if end is None else end.code,
             "output": plan.output if plan is not None and end is None and self._learns else None,
         }
         if plan is not None:
+            facts["teacher"] = self._teacher(plan)
             facts |= {
                 "scenario": plan.scenario,
                 "training_rows": len(plan.rows),

@@ -154,6 +154,8 @@ def _fault(fault: ModelFault) -> Response:
 def _unauthorised(request: Request) -> Response:
     if not request.headers.get("authorization"):
         message = "You didn't provide an API key: pass model_resource.api_key as a bearer token."
+    elif request.headers["authorization"].endswith("**"):
+        message = "Incorrect API key provided: it is masked. Pass model_resource.api_key.get_secret_value()."
     else:
         message = "Incorrect API key provided: it belongs to no rollout that runs now."
     return _error(401, message, code="invalid_api_key")

@@ -77,7 +77,12 @@ class TrainingLoop:
         self._warned: set[str] = set()
         self._validation: float | None = None
         self._validated_step = -1
-        self.progress = JobProgress(phase="starting", total_steps=plan.total_steps)
+        learns = self._learner is not None
+        # With a policy that learns nothing, the word training may stand nowhere.
+        self._phase = "training" if learns else "evaluation"
+        self.progress = JobProgress(
+            phase="starting", total_steps=plan.total_steps, policy="practice" if learns else "endpoint"
+        )
 
     @property
     def _learner(self) -> PracticePolicy | None:
@@ -100,7 +105,7 @@ class TrainingLoop:
         return step % self._plan.hyper.eval_steps == 0 or step == self._plan.total_steps
 
     async def _step(self, step: int, indices: Sequence[int]) -> None:
-        await self._tell(phase="training")
+        await self._tell(phase=self._phase)
         if step == self._options.fail_at_step:
             raise JobFault("InjectedFault", f"failed at step {step}, as the platform was told to")
         began = self._options.timer()
@@ -341,6 +346,7 @@ class TrainingLoop:
             total_steps=old.total_steps,
             rewards=thinned(self._means, _SHOWN_REWARDS) if reward is not None else old.rewards,
             validation=old.validation if validation is None else validation,
+            policy=old.policy,
         )
         if new != old:
             self.progress = new

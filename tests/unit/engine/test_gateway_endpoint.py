@@ -142,7 +142,7 @@ async def test_a_job_over_an_endpoint_is_an_evaluation(
     monkeypatch.setattr(
         engine_module,
         "EndpointPolicy",
-        lambda options: EndpointPolicy(options, transport=httpx.MockTransport(upstream)),
+        lambda options, **more: EndpointPolicy(options, transport=httpx.MockTransport(upstream), **more),
     )
     bench = make_bench(EngineOptions(endpoint=OPTIONS))
     request = bench.request(

@@ -1,5 +1,6 @@
 """Line files kept open between uses."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ class LineCache:
     def __init__(self, *, max_open: int = 64) -> None:
         self._max_open = max_open
         self._open: OrderedDict[Path, _Pinned] = OrderedDict()
+        self._opening: dict[Path, asyncio.Task[LineFile]] = {}
 
     @contextmanager
     def using(self, path: Path) -> Iterator[LineFile]:
@@ -34,6 +36,33 @@ class LineCache:
         finally:
             pinned.release()
 
+    async def prepare(self, path: Path) -> None:
+        """Open a file in a thread first where that takes long, so that the loop does not stand still. Raises OSError.
+
+        To be awaited before `using` wherever the index of a large file may be lost.
+        """
+        while path not in self._open:
+            opening = self._opening.get(path)
+            if opening is None:
+                if not lines.is_slow_to_open(path):
+                    return
+                opening = self._opening[path] = asyncio.create_task(asyncio.to_thread(LineFile, path))
+                opening.add_done_callback(lambda done: self._opened(path, done))
+            await asyncio.wait({opening})
+            if not opening.cancelled() and (error := opening.exception()) is not None:
+                raise error
+
+    def _opened(self, path: Path, task: "asyncio.Task[LineFile]") -> None:
+        is_wanted = self._opening.get(path) is task
+        if is_wanted:
+            del self._opening[path]
+        if task.cancelled() or task.exception() is not None:
+            return
+        if is_wanted and path not in self._open:
+            self._open[path] = _Pinned(task.result())
+        else:
+            task.result().close()
+
     def exists(self, path: Path) -> bool:
         return path in self._open or path.exists()
 
@@ -44,10 +73,12 @@ class LineCache:
             pinned.close_when_free()
 
     def remove(self, path: Path) -> None:
+        self._opening.pop(path, None)
         self.forget(path)
         lines.remove(path)
 
     def close(self) -> None:
+        self._opening.clear()
         for path in list(self._open):
             self.forget(path)
 

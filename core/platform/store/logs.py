@@ -40,6 +40,7 @@ class JobLogs:
         encoded = [encode_line(part) for line in lines_ for part in lines.split_lines(line)]
         path = self._path(job_id)
         try:
+            await self._files.prepare(path)
             with self._files.using(path) as file:
                 file.append(encoded)
         except OSError as error:
@@ -51,6 +52,7 @@ class JobLogs:
     async def read(self, job_id: str, offset: int, count: int) -> tuple[list[str], int]:
         """Lines offset+1 .. offset+count, and how many the log has. A job without a log has none."""
         path = self._path(job_id)
+        await self._files.prepare(path)
         if not self._files.exists(path):
             return [], 0
         with self._files.using(path) as file:
@@ -136,6 +138,8 @@ class InstanceLogs:
         wanted = tuple(keyword.casefold() for keyword in keywords if keyword)
         is_filtered = start_s is not None or end_s is not None or bool(wanted)
         with ExitStack() as stack:
+            for path in self._paths(instance_id):
+                await self._files.prepare(path)
             paths = [path for path in self._paths(instance_id) if self._files.exists(path)]
             files = [stack.enter_context(self._files.using(path)) for path in paths]
             skip = (page - 1) * size

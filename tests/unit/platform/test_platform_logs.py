@@ -1,11 +1,14 @@
 import asyncio
 import logging
+import threading
 from pathlib import Path
 
 import pytest
 
 from agentic_rl_tui.core.models.errors import PlatformError
 from agentic_rl_tui.core.platform.bell import Bell
+from agentic_rl_tui.core.platform.store import line_cache
+from agentic_rl_tui.core.platform.store import lines as line_files
 from agentic_rl_tui.core.platform.store import logs as logs_module
 from agentic_rl_tui.core.platform.store.logs import MAX_LINE_CHARS, InstanceLogs, JobLogs
 
@@ -141,3 +144,40 @@ async def test_a_refused_line_is_dropped_with_a_warning(tmp_path: Path, caplog: 
         instance_logs.add("i", "x")
         instance_logs.flush()
     assert "cannot be written" in caplog.text
+
+
+async def test_a_lost_index_of_a_large_log_is_made_again_in_a_thread(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / "ft-1.log"
+    path.write_bytes(b"".join(b"line %d\n" % number for number in range(600_000)))
+    assert line_files.is_slow_to_open(path)
+    openers: list[int] = []
+
+    class Watched(line_files.LineFile):
+        def __init__(self, path: Path) -> None:
+            openers.append(threading.get_ident())
+            super().__init__(path)
+
+    monkeypatch.setattr(line_cache, "LineFile", Watched)
+    logs = JobLogs(folder, Bell())
+    reads = [logs.read("ft-1", number * 60_000, 1) for number in range(10)]
+    found = await asyncio.gather(*reads, logs.append("ft-1", ["the last"]))
+    assert [lines for lines, _ in found[:-1]] == [[f"line {number * 60_000}"] for number in range(10)]
+    assert await logs.last("ft-1") == "the last"
+    assert (await logs.read("ft-1", 599_999, 5))[0] == ["line 599999", "the last"]
+    logs.close()
+    assert len(openers) == 1
+    assert openers[0] != threading.get_ident()
+    assert not line_files.is_slow_to_open(path)
+
+
+async def test_a_log_that_is_removed_as_it_is_opened_is_gone(folder: Path) -> None:
+    (folder / "ft-1.log").write_bytes(b"x" * 63 + b"\n" * 5_000_000)
+    logs = JobLogs(folder, Bell())
+    reading = asyncio.create_task(logs.read("ft-1", 0, 1))
+    await asyncio.sleep(0)
+    logs.remove("ft-1")
+    await reading
+    assert (await logs.read("ft-1", 0, 10))[1] == 0
+    logs.close()

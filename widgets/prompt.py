@@ -21,11 +21,14 @@ class Prompt(Horizontal):
         dock: bottom;
         height: 1;
         display: none;
+        /* The line of keys is docked to the same edge and would cover it. */
+        margin-bottom: 1;
         background: $raised;
         &.-open { display: block; }
         Static { width: auto; color: $accent; text-style: bold; padding: 0 1; }
         Input {
             border: none;
+            width: 1fr;
             height: 1;
             padding: 0;
             background: $raised;

@@ -23,7 +23,8 @@ def spans_of(records: Iterable[Mapping[str, Any]], *, ended: str | None = None) 
     found: dict[str, Record] = {}
     for record in records:
         if record.get("type") in ("begun", "span") and record.get("span_id"):
-            found[record["span_id"]] = dict(record)
+            before = found.get(record["span_id"], {}).get("attributes") or {}
+            found[record["span_id"]] = {**record, "attributes": {**before, **(record.get("attributes") or {})}}
     now = time.time_ns()
     for record in found.values():
         record.pop("type", None)

@@ -40,11 +40,13 @@ class Invocation:
         self.attributes: dict[str, Any] = {}
         self.span: Any = None
         self._began = 0.0
+        self._begun_with: Any = None
 
     # Life
 
     def begin(self, made: Recorder) -> None:
         self._began = time.perf_counter()
+        self._begun_with = self.input_messages
         given: dict[str, Any] = {"gen_ai.span.kind": "LLM", "gen_ai.operation.name": "chat"}
         if self.request_model:
             given["gen_ai.request.model"] = str(self.request_model)
@@ -62,9 +64,7 @@ class Invocation:
         if span is None or not span.is_recording():
             return
         span.update_name(self._name())
-        for key, value in self._answer().items():
-            if value not in (None, "", []):
-                span.set_attribute(key, value)
+        span.set_attributes({key: value for key, value in self._answer().items() if value not in (None, "", [])})
         if error is None:
             succeed(span)
         else:
@@ -87,7 +87,8 @@ class Invocation:
             **{str(key): value for key, value in self.attributes.items()},
         }
         if _shows_content():
-            found["gen_ai.input.messages"] = _shown(self.input_messages) if self.input_messages else None
+            if self.input_messages and self.input_messages is not self._begun_with:
+                found["gen_ai.input.messages"] = _shown(self.input_messages)
             found["gen_ai.output.messages"] = _shown(self.output_messages) if self.output_messages else None
         return found
 

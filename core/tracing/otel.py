@@ -26,36 +26,42 @@ class Outgoing(SpanProcessor):
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._calls: dict[int, int] = {}
+        self._begun: dict[int, tuple[int, Record]] = {}
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        for key in BAGGAGE:
-            value = baggage.get_baggage(key, parent_context)
-            if value is not None and key not in (span.attributes or {}):
-                span.set_attribute(key, str(value))
+        carried = baggage.get_all(parent_context)
+        if carried:
+            known = span.attributes or {}
+            ids = {key: str(carried[key]) for key in BAGGAGE if key in carried and key not in known}
+            if ids:
+                span.set_attributes(ids)
         call = call_of(span)
         spans = self._recorder.open.get(call)
         if spans is not None:
             spans[span.context.span_id] = span
-        self._calls[span.context.span_id] = call
-        send(call, {"type": "begun", **record_of(span)})
+        record = record_of(span)
+        self._begun[span.context.span_id] = call, record["attributes"]
+        send(call, {"type": "begun", **record})
 
     def on_end(self, span: ReadableSpan) -> None:
         context = span.context
         if context is None:
             return
-        call = self._calls.pop(context.span_id, 0)
+        call, told = self._begun.pop(context.span_id, (0, {}))
         spans = self._recorder.open.get(call)
         if spans is not None:
             spans.pop(context.span_id, None)
-        send(call, {"type": "span", **record_of(span)})
+        record = record_of(span)
+        # What was sent at the beginning is not sent again; whoever collects puts the two together.
+        record["attributes"] = {key: value for key, value in record["attributes"].items() if told.get(key) is not value}
+        send(call, {"type": "span", **record})
 
 
 def record_of(span: ReadableSpan) -> Record:
     """A span as plain data. Times in nanoseconds since the epoch, ids in hex."""
     context, parent = span.context, span.parent
     assert context is not None
-    attributes = {key: list(value) if isinstance(value, tuple) else value for key, value in _items(span.attributes)}
+    attributes = dict(span.attributes or {})
     attributes.pop(CALL_KEY, None)
     scope = span.instrumentation_scope
     return {

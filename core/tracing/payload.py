@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from agentic_rl_tui.core.tracing import state
@@ -25,6 +26,7 @@ def cut(text: str, limit: int) -> str:
     return f"{text[:limit]}… [cut: {limit} of {len(text)} characters kept]"
 
 
+@lru_cache(maxsize=4096)
 def is_secret(key: str) -> bool:
     """Whether a key's name says that its value must not be shown."""
     name = key.lower()
@@ -33,10 +35,10 @@ def is_secret(key: str) -> bool:
 
 def plain_data(value: Any, *, depth: int = 6, items: int = 200, chars: int = _ITEM_CHARS, masked: bool = True) -> Any:
     """Plain data of anything, bounded in depth, items and characters of each text. Never raises."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
     if isinstance(value, str):
-        return cut(value, chars)
+        return value if len(value) <= chars else cut(value, chars)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
     if depth <= 0:
         return cut(_text(value), chars)
 
@@ -74,7 +76,10 @@ def _text(value: Any) -> str:
 
 
 def dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_text)
+    return _encode(value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, default=_text).encode
 
 
 def preview(value: Any, limit: int = PREVIEW_CHARS) -> str:

@@ -1,9 +1,10 @@
-"""What tracing adds to a model call of 10 ms: ``python tests/bench/tracing_overhead.py``."""
+"""What tracing adds to a model call of 10 ms: ``python tests/bench/tracing_overhead.py``.
+
+The fastest tenth counts: whatever else the machine does only ever adds time.
+"""
 
 import asyncio
-import statistics
 import tempfile
-import time
 from pathlib import Path
 
 from agentic_rl_tui.core.functions.pool import FunctionPool, WorkerSpec
@@ -28,16 +29,20 @@ class R(AbstractRolloutProcessor):
 
     @observe_processor
     def process(self, input):
+        took = []
         for _ in range(20):
+            began = time.perf_counter()
             self.client.create(model="m", messages=input.messages)
-        return RolloutOutput(agent_output=AgentOutput(messages=input.messages))
+            took.append(time.perf_counter() - began)
+        metrics = {str(place): seconds for place, seconds in enumerate(took)}
+        return RolloutOutput(agent_output=AgentOutput(messages=input.messages, rollout_metrics=metrics))
 """
 PAYLOAD = {
     "func_type": "rollout",
     "messages": [{"role": "user", "content": "a question of ordinary length " * 20}],
     "model_resource": {"model_name": "m", "base_url": "http://x", "api_key": "k"},
 }
-CALLS, ROUNDS = 20, 5
+CALLS, ROUNDS = 5, 12
 
 
 async def measure() -> None:
@@ -55,13 +60,13 @@ async def measure() -> None:
             await pool.call(PAYLOAD)
         for _ in range(ROUNDS):
             for name, pool in pools.items():
-                began = time.perf_counter()
                 for _ in range(CALLS):
-                    await pool.call(PAYLOAD)
-                took[name].append((time.perf_counter() - began) / CALLS / 20)
+                    result = await pool.call(PAYLOAD)
+                    assert result.output is not None
+                    took[name] += result.output["agent_output"]["rollout_metrics"].values()
         for pool in pools.values():
             await pool.stop()
-    off, on = (statistics.median(took[name]) * 1e3 for name in ("false", "true"))
+    off, on = (sorted(took[name])[len(took[name]) // 10] * 1e3 for name in ("false", "true"))
     print(f"one model call: {off:.3f} ms untraced, {on:.3f} ms traced, {100 * (on - off) / off:+.2f} %")
 
 

@@ -126,6 +126,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("log.line", "ctrl+g", "go to line", "go to a line by its number", "ask('line')"),
     Action("jobfile.save", "ctrl+s", "save", "write the job file", footer=1),
     Action("jobfile.submit", "f5,ctrl+j", "submit", "check the job file and submit it", footer=2, dangerous=True),
+    Action("jobfile.edit", "e", "edit", "go on typing, after escape has left the text", palette=False),
     Action("jobfile.complete", "f2,ctrl+@", "complete", "offer what can be typed here", footer=4),
     Action("jobfile.describe", "f3", "explain", "tell all about the key under the cursor, and what is wrong there"),
     Action("jobfile.external", "f4", "$EDITOR", "edit the job file in your own editor", dangerous=True),

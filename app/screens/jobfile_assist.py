@@ -449,6 +449,15 @@ class JobFileAssist(EditingScreen):
             yield Layer(_("close list"), self.close_popup)
         if self.table.has_focus:
             yield Layer(_("back to the text"), self.editor.focus)
+        elif self.editor.has_focus:
+            # Without a focus the single keys of everywhere work: 1 to 5, ?, q.
+            yield Layer(_("leave the text"), self.leave_text)
+
+    def leave_text(self) -> None:
+        self.set_focus(None)
+
+    def action_edit(self) -> None:
+        self.editor.focus()
 
 
 def _scenario_words(scenario: object) -> str:

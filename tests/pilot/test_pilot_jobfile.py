@@ -294,3 +294,15 @@ async def test_it_works_on_a_small_screen(opened: Any, template: Path) -> None:
             await it.pilot.resize_terminal(width, height)
             await it.pilot.pause()
         assert it.screen.editor.has_focus
+
+
+async def test_escape_leaves_the_text_so_that_single_keys_work(opened: Any, template: Path) -> None:
+    async with opened(template) as it:
+        before = it.screen.editor.text
+        await it.press("escape", "e", "escape")
+        assert not it.screen.editor.has_focus
+        await it.press("1")
+        assert it.app.current_mode == "workspace"
+        await it.press("3")
+        assert it.screen.editor.has_focus
+        assert it.screen.editor.text == before

@@ -23,7 +23,8 @@ LIMIT_S = 120
 
 KEYS = {
     "enter": "\r", "esc": "\x1b", "tab": "\t", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D",
-    "f1": "\x1bOP", "f4": "\x1bOS", "f5": "\x1b[15~", "ctrl+c": "\x03", "ctrl+j": "\n", "ctrl+q": "\x11",
+    "f1": "\x1bOP", "f4": "\x1bOS", "f5": "\x1b[15~", "f8": "\x1b[19~", "ctrl+c": "\x03", "ctrl+j": "\n",
+    "ctrl+q": "\x11",
     "ctrl+s": "\x13", "ctrl+p": "\x10", "end": "\x1b[F", "home": "\x1b[H", "space": " ", "backspace": "\x7f",
 }  # fmt: skip
 

@@ -1,11 +1,13 @@
 """Functions given on the command line, as the SDK takes them."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.core.models.errors import InputError
-from agentic_rl_tui.core.models.functions import FunctionKind
-from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent, FunctionComponentModel
+from agentic_rl_tui.core.models.kinds import FunctionKind
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent
 
 
 def classpath_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +23,10 @@ def classpath_arguments(parser: argparse.ArgumentParser) -> None:
         )  # fmt: skip
 
 
-def components_of(options: argparse.Namespace) -> list[AgenticRLFunctionComponent]:
+def components_of(options: argparse.Namespace) -> "list[AgenticRLFunctionComponent]":
     """One component a given class, rollouts first. Raises InputError when there is none."""
+    from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent, FunctionComponentModel
+
     found = [
         AgenticRLFunctionComponent(type=kind, fcmodel=FunctionComponentModel(classpath=classpath))
         for kind in FunctionKind

@@ -1,28 +1,33 @@
 """From command-line options to settings and a client."""
 
 import argparse
-import asyncio
-import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from agentic_rl_tui.core.sdk import AgenticRL
-from agentic_rl_tui.core.settings import Settings, load
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.sdk import AgenticRL
+    from agentic_rl_tui.core.settings import Settings
 
 Result = TypeVar("Result")
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
+def settings_of(options: argparse.Namespace) -> "Settings":
     """Raises ConfigError."""
+    from agentic_rl_tui.core.settings import load
+
     workspace = Path(options.workspace) if options.workspace else None
     return load(workspace=workspace, profile=options.profile, base_url=options.base_url)
 
 
-def with_client(options: argparse.Namespace, work: Callable[[AgenticRL], Awaitable[Result]]) -> Result:
+def with_client(options: argparse.Namespace, work: "Callable[[AgenticRL], Awaitable[Result]]") -> Result:
     """Run `work` with an open client on a fresh event loop."""
+    import asyncio
+
+    _without_httpx_command_line()
+    from agentic_rl_tui.core.sdk import AgenticRL
 
     async def session() -> Result:
         async with AgenticRL(options.api_key, settings=settings_of(options)) as client:
@@ -32,15 +37,25 @@ def with_client(options: argparse.Namespace, work: Callable[[AgenticRL], Awaitab
         return asyncio.run(session())
 
 
+def _without_httpx_command_line() -> None:
+    """httpx imports its own command line wherever click is installed, which is a quarter of our start."""
+    if "httpx" not in sys.modules:
+        sys.modules["httpx._main"] = None  # type: ignore[assignment] # the way to say that there is no such module
+
+
 @contextmanager
 def _log_on_stderr() -> Iterator[None]:
     """What the client logs, from the level that LOG_LEVEL sets; its logger masks secrets."""
+    import logging
+
     from agentic_rl_tui.core.client.log import logger
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    level = logger.level
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
+        logger.setLevel(level)

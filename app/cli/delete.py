@@ -1,10 +1,13 @@
 import argparse
+from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.confirm import confirmed
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
-from agentic_rl_tui.core.sdk import AgenticRL
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.sdk import AgenticRL
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    async def delete(client: AgenticRL) -> bool:
+    async def delete(client: "AgenticRL") -> bool:
         job = await client.get(options.job_id)
         question = (
             f"Delete {job.status.lower()} job {job.job_name or ''} ({job.job_id}) with its log? It cannot be undone."

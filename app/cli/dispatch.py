@@ -58,11 +58,13 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 
 def _guarded(options: argparse.Namespace) -> int:
-    from agentic_rl_tui.core.models.errors import ArlError
-
     try:
         return _run(options)
-    except ArlError as error:
+    except Exception as error:
+        from agentic_rl_tui.core.models.errors import ArlError
+
+        if not isinstance(error, ArlError):
+            raise
         from agentic_rl_tui.app.cli.narrate import tell_error
 
         return tell_error(error)

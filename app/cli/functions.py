@@ -1,7 +1,6 @@
 """Functions: what the workspace has, what is sent of it, what it does, and the instances a service runs of it."""
 
 import argparse
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -142,6 +141,8 @@ def _package(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    import asyncio
+
     from agentic_rl_tui.core.functions.harness import TrialOptions, open_trial
     from agentic_rl_tui.core.functions.output import OutputLine
     from agentic_rl_tui.core.functions.server import serve

@@ -1,13 +1,15 @@
 """Instances of functions on the service: their logs, and their end."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.core.sdk import AgenticRL
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.sdk import AgenticRL
 
 
 def arguments(actions: Any) -> None:
@@ -25,7 +27,7 @@ def arguments(actions: Any) -> None:
 def logs(options: argparse.Namespace) -> int:
     from agentic_rl_tui.app.cli.connect import with_client
 
-    async def read(client: AgenticRL) -> int:
+    async def read(client: "AgenticRL") -> int:
         collected: list[dict[str, Any]] = []
         async for entry in client.functions.iter_logs(options.instance_id, keywords=options.keyword):
             if options.lines is not None and len(collected) >= options.lines:

@@ -1,10 +1,13 @@
 import argparse
+from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.list_jobs import step_of
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument
-from agentic_rl_tui.core.models.jobs import Job
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import Job
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def show_job(job: Job, form: str) -> None:
+def show_job(job: "Job", form: str) -> None:
     if form != "table":
         emit(job.model_dump(mode="json", exclude_none=True), form)
         return

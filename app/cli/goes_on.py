@@ -1,4 +1,3 @@
-import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +8,8 @@ from agentic_rl_tui.core.models.text import plain
 @contextmanager
 def told_on_interrupt(what: Callable[[], str]) -> Iterator[None]:
     """Ctrl-C ends this program only: say what goes on without it, and how to get back to it."""
+    import asyncio
+
     try:
         yield
     except asyncio.CancelledError:

@@ -1,10 +1,13 @@
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
-from agentic_rl_tui.core.models.jobs import Job, JobPage
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import Job, JobPage
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _row(job: Job) -> tuple[str, ...]:
+def _row(job: "Job") -> tuple[str, ...]:
     return (
         job.status.lower(),
         job.job_name or "",
@@ -37,7 +40,7 @@ def _row(job: Job) -> tuple[str, ...]:
     )
 
 
-def step_of(job: Job) -> str:
+def step_of(job: "Job") -> str:
     """``12/64``, or ``–`` where the server does not say."""
     if job.progress is None or job.progress.total_steps is None:
         return "–"

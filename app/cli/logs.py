@@ -1,14 +1,17 @@
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
-from agentic_rl_tui.core.models.jobs import LogPage
 from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.core.sdk import AgenticRL
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import LogPage
+    from agentic_rl_tui.core.sdk import AgenticRL
 
 PAGE = 1000
 
@@ -37,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     return with_client(options, lambda client: _print(client, options))
 
 
-async def _print(client: AgenticRL, options: argparse.Namespace) -> int:
+async def _print(client: "AgenticRL", options: argparse.Namespace) -> int:
     collected: list[str] = []
     offset, wanted, total = options.offset, options.lines, 0
     while wanted is None or wanted > 0:
@@ -56,13 +59,15 @@ async def _print(client: AgenticRL, options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def print_lines(page: LogPage) -> None:
+def print_lines(page: "LogPage") -> None:
     for line in page.lines:
         write(plain(line))
 
 
-async def follow(client: AgenticRL, job_id: str, offset: int = 0) -> int:
+async def follow(client: "AgenticRL", job_id: str, offset: int = 0) -> int:
     """Print a job's log until it has ended; the exit code tells how it ended."""
+    from agentic_rl_tui.core.models.jobs import LogPage
+
     with told_on_interrupt(lambda: job_goes_on(job_id)):
         async for piece in client.follow(job_id, offset=offset):
             if isinstance(piece, LogPage):

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -46,6 +45,8 @@ def _yaml(data: Any) -> str:
 
 def write(text: str) -> None:
     """One block of text to stdout, secrets masked. Characters that the terminal's encoding lacks are replaced."""
+    from agentic_rl_tui.core.models.redact import redact
+
     stream = sys.stdout
     shown = redact(text) + "\n"
     try:

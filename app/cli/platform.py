@@ -1,16 +1,15 @@
 import argparse
-import asyncio
-import dataclasses
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.confirm import confirmed
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, write
-from agentic_rl_tui.core.launch import platform_status, reset_platform, stop_platform
 from agentic_rl_tui.core.models.errors import ConfigError
-from agentic_rl_tui.core.paths import PlatformPaths
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.paths import PlatformPaths
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +25,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    import asyncio
+
+    from agentic_rl_tui.core.launch import reset_platform, stop_platform
+    from agentic_rl_tui.core.paths import PlatformPaths
+
     paths = PlatformPaths.default()
     if (options.action in ("export", "import")) != (options.file is not None):
         raise ConfigError("export and import need a FILE, the other actions take none")
@@ -47,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _export(paths: PlatformPaths, target: Path, *, force: bool) -> int:
+def _export(paths: "PlatformPaths", target: Path, *, force: bool) -> int:
     from agentic_rl_tui.core.platform.archive import export_state
 
     held = export_state(paths, target, replace=force)
@@ -56,7 +60,7 @@ def _export(paths: PlatformPaths, target: Path, *, force: bool) -> int:
     return exits.OK
 
 
-def _import(paths: PlatformPaths, source: Path, *, force: bool, assume_yes: bool) -> int:
+def _import(paths: "PlatformPaths", source: Path, *, force: bool, assume_yes: bool) -> int:
     from agentic_rl_tui.core.platform.archive import import_state, is_empty
 
     question = f"Replace every job, log, file and function of the local platform in {paths.root}?"
@@ -67,7 +71,12 @@ def _import(paths: PlatformPaths, source: Path, *, force: bool, assume_yes: bool
     return exits.OK
 
 
-def _status(paths: PlatformPaths, form: str) -> int:
+def _status(paths: "PlatformPaths", form: str) -> int:
+    import asyncio
+    import dataclasses
+
+    from agentic_rl_tui.core.launch import platform_status
+
     info = asyncio.run(platform_status(paths))
     state: dict[str, Any] = {"state": "running" if info else "stopped", "root": str(paths.root)}
     if info is not None:

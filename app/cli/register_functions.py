@@ -3,7 +3,6 @@ import argparse
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.components import classpath_arguments, components_of, registered_data
 from agentic_rl_tui.app.cli.connect import with_client
-from agentic_rl_tui.app.cli.narrate import Narrator
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
 
 
@@ -17,6 +16,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli.narrate import Narrator
+
     functions = components_of(options)
     registered = with_client(
         options,

@@ -3,21 +3,22 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import settings_of, with_client
 from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
 from agentic_rl_tui.app.cli.logs import follow
-from agentic_rl_tui.app.cli.narrate import Narrator
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
-from agentic_rl_tui.app.cli.run_flags import dataset_arguments, datasets_of, function_arguments, functions_of
+from agentic_rl_tui.app.cli.run_arguments import dataset_arguments, function_arguments
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
-from agentic_rl_tui.core.models.jobs import Job
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.core.sdk import AgenticRL
-from agentic_rl_tui.core.sdk.events import Event, JobSubmitted, StepStarted
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.models.jobs import Job
+    from agentic_rl_tui.core.sdk import AgenticRL
+    from agentic_rl_tui.core.sdk.events import Event
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         return _rehearse(options)
 
-    async def work(client: AgenticRL) -> int:
+    async def work(client: "AgenticRL") -> int:
         watch = _Watch()
         with told_on_interrupt(watch.words):
             job = await _submit(client, options, watch)
@@ -69,11 +70,15 @@ class _Watch:
     """Narrates, and knows what an interrupt leaves behind."""
 
     def __init__(self) -> None:
+        from agentic_rl_tui.app.cli.narrate import Narrator
+
         self._narrate = Narrator()
         self._job_id = ""
         self._is_sending = False
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: "Event") -> None:
+        from agentic_rl_tui.core.sdk.events import JobSubmitted, StepStarted
+
         if isinstance(event, JobSubmitted):
             self._job_id = event.job.job_id
         elif isinstance(event, StepStarted):
@@ -88,8 +93,10 @@ class _Watch:
         return _("no job was submitted; functions that were registered stay and are used again next time")
 
 
-async def _submit(client: AgenticRL, options: argparse.Namespace, on_event: Any) -> Job:
+async def _submit(client: "AgenticRL", options: argparse.Namespace, on_event: Any) -> "Job":
     """Kinds of functions and data sets that options name take the place of the file's; the others stay."""
+    from agentic_rl_tui.app.cli.run_flags import datasets_of, functions_of
+
     client.init(options.config)
     given = functions_of(options)
     functions: Sequence[Any] | None = None
@@ -139,7 +146,7 @@ def _rehearse(options: argparse.Namespace) -> int:
 def submit_and_follow(options: argparse.Namespace, job_file: Path) -> int:
     """The whole workflow of a job file, told on stdout and stderr; 0 only when the job SUCCEEDED."""
 
-    async def work(client: AgenticRL) -> int:
+    async def work(client: "AgenticRL") -> int:
         watch = _Watch()
         with told_on_interrupt(watch.words):
             job = await client.init(job_file).run(on_event=watch)
@@ -148,7 +155,7 @@ def submit_and_follow(options: argparse.Namespace, job_file: Path) -> int:
     return with_client(options, work)
 
 
-def _tell(job: Job, form: str) -> None:
+def _tell(job: "Job", form: str) -> None:
     if form == "table":
         write(job.job_id)
     else:

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agentic_rl_tui.app.cli.components import classpath_arguments, split
+from agentic_rl_tui.app.cli.components import split
+from agentic_rl_tui.app.cli.run_arguments import PLURAL
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.models.functions import FunctionKind
@@ -21,34 +22,6 @@ from agentic_rl_tui.core.sdk.components import (
 )
 
 M = TypeVar("M", bound=BaseModel)
-_PLURAL = {FunctionKind.ROLLOUT: "", FunctionKind.REWARD: "s", FunctionKind.GROUP_REWARD: "s"}
-
-
-def function_arguments(parser: argparse.ArgumentParser) -> None:
-    classpath_arguments(parser)
-    for kind in FunctionKind:
-        words, s = kind.value.replace("_", " "), _PLURAL[kind]
-        option = kind.value.replace("_", "-")
-        parser.add_argument(
-            f"--{option}-name{s}", dest=f"{kind.value}_names", action="append", default=[], metavar="NAME",
-            help=f"name of each {words}; without a classpath, ids of registered ones",
-        )  # fmt: skip
-        parser.add_argument(
-            f"--{option}-weight{s}", dest=f"{kind.value}_weights", action="append", default=[], metavar="NUMBER",
-            help=f"weight of each {words}",
-        )  # fmt: skip
-        parser.add_argument(
-            f"--{option}-runtime{s}", dest=f"{kind.value}_runtimes", metavar="JSON",
-            help=f"resources of each {words}: an object, or a list of one each",
-        )  # fmt: skip
-    parser.add_argument("--reward-metric-weights", metavar="JSON", help="weights of sub-rewards, an object a reward")
-
-
-def dataset_arguments(parser: argparse.ArgumentParser) -> None:
-    for use in ("training", "validation"):
-        parser.add_argument(
-            f"--{use}-files", action="append", default=[], metavar="FILE", help=f"a {use} data set; may be repeated"
-        )
 
 
 def functions_of(options: argparse.Namespace) -> list[AgenticRLFunctionComponent]:
@@ -80,7 +53,7 @@ def _below(base: Path, name: str) -> str:
 
 def _of_kind(options: argparse.Namespace, kind: FunctionKind, reader: "_Reader") -> list[AgenticRLFunctionComponent]:
     option = f"--{kind.value.replace('_', '-')}"
-    s = _PLURAL[kind]
+    s = PLURAL[kind]
     paths = [part for given in getattr(options, f"{kind.value}_classpaths") for part in split(given)]
     names = [part for given in getattr(options, f"{kind.value}_names") for part in split(given)]
     count = len(paths) or len(names)

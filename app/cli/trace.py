@@ -2,17 +2,17 @@ import argparse
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.core.sdk import AgenticRL
-from agentic_rl_tui.core.sdk.traces import export_traces, import_traces, list_traces, read_trace
-from agentic_rl_tui.core.tracing.model import Run, Span
-from agentic_rl_tui.core.tracing.tree import depth_first
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.sdk import AgenticRL
+    from agentic_rl_tui.core.tracing.model import Run, Span
 
 _ACTIONS = ("list", "show", "export", "import")
 
@@ -52,7 +52,9 @@ def _query(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-async def _list(client: AgenticRL, options: argparse.Namespace) -> int:
+async def _list(client: "AgenticRL", options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.sdk.traces import list_traces
+
     runs, total = await list_traces(client.transport, **_query(options))
     if options.output != "table":
         emit({"total": total, "runs": [run.record() for run in runs]}, options.output)
@@ -64,7 +66,7 @@ async def _list(client: AgenticRL, options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _row(run: Run) -> tuple[str, ...]:
+def _row(run: "Run") -> tuple[str, ...]:
     moment = datetime.fromtimestamp(run.started_ns / 1e9).astimezone()
     return (
         run.trace_id[:16],
@@ -80,7 +82,10 @@ def _row(run: Run) -> tuple[str, ...]:
     )
 
 
-async def _show(client: AgenticRL, options: argparse.Namespace) -> int:
+async def _show(client: "AgenticRL", options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.sdk.traces import read_trace
+    from agentic_rl_tui.core.tracing.tree import depth_first
+
     run, spans = await read_trace(client.transport, options.what[0])
     if options.output != "table":
         emit({"run": run.record(), "spans": [span.record() for span in spans]}, options.output)
@@ -93,14 +98,16 @@ async def _show(client: AgenticRL, options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _line(depth: int, span: Span, begin_ns: int) -> str:
+def _line(depth: int, span: "Span", begin_ns: int) -> str:
     offset_s = (span.start_ns - begin_ns) / 1e9
     error = f"  {plain(span.message, keep_newlines=False)}" if span.is_error else ""
     name = plain(span.name, keep_newlines=False)
     return f"{offset_s:9.3f} s {span.duration_s:9.3f} s  {'  ' * depth}{name}{error}"
 
 
-async def _export(client: AgenticRL, options: argparse.Namespace) -> int:
+async def _export(client: "AgenticRL", options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.sdk.traces import export_traces
+
     content = await export_traces(client.transport, options.what, **({} if options.what else _query(options)))
     if options.file is None:
         write(content.decode())
@@ -113,7 +120,9 @@ async def _export(client: AgenticRL, options: argparse.Namespace) -> int:
     return exits.OK
 
 
-async def _import(client: AgenticRL, options: argparse.Namespace) -> int:
+async def _import(client: "AgenticRL", options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.sdk.traces import import_traces
+
     for name in options.what:
         try:
             content = Path(name).read_bytes()

@@ -3,7 +3,6 @@ import argparse
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.components import split
 from agentic_rl_tui.app.cli.connect import with_client
-from agentic_rl_tui.app.cli.narrate import Narrator
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
 from agentic_rl_tui.core.models.errors import InputError
 
@@ -18,6 +17,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli.narrate import Narrator
+
     training = [name for given in options.training_files for name in split(given)]
     validation = [name for given in options.validation_files for name in split(given)]
     if not training and not validation:

@@ -3,18 +3,19 @@ import sys
 from collections.abc import Sequence
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.dispatch import workspace_of
 from agentic_rl_tui.app.cli.output import emit, output_argument, table, write
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.jobfile import JobDocument, fix_all, load
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.core.sdk.facts import facts_of
-from agentic_rl_tui.core.sdk.preflight import ERROR, Check, preflight
 from agentic_rl_tui.core.workspaces import job_files
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.jobfile import JobDocument
+    from agentic_rl_tui.core.sdk.preflight import Check
 
 _GLYPHS = {"ok": "✓", "warning": "!", "error": "✗"}
 
@@ -26,6 +27,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.jobfile import load
+    from agentic_rl_tui.core.sdk.facts import facts_of
+    from agentic_rl_tui.core.sdk.preflight import preflight
+
     path = _chosen(options)
     document = load(path, facts=facts_of(path.parent))
     change: list[str] = []
@@ -36,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         _tell(checks, change)
     else:
         emit({"file": str(path), "change": change, "checks": [_data(check) for check in checks]}, options.output)
-    return exits.REJECTED if any(check.state == ERROR for check in checks) else exits.OK
+    return exits.REJECTED if any(check.blocks for check in checks) else exits.OK
 
 
 def _chosen(options: argparse.Namespace) -> Path:
@@ -49,8 +54,10 @@ def _chosen(options: argparse.Namespace) -> Path:
     return found[0]
 
 
-def _fixed(document: JobDocument) -> tuple[JobDocument, list[str]]:
+def _fixed(document: "JobDocument") -> "tuple[JobDocument, list[str]]":
     """The document with its safe fixes on disk, and the change as a unified diff."""
+    from agentic_rl_tui.core.jobfile import fix_all, load
+    from agentic_rl_tui.core.sdk.facts import facts_of
     from agentic_rl_tui.core.textfile import TextFile
 
     path = document.path
@@ -63,7 +70,7 @@ def _fixed(document: JobDocument) -> tuple[JobDocument, list[str]]:
     return load(path, facts=facts_of(path.parent)), change
 
 
-def _tell(checks: Sequence[Check], change: list[str]) -> None:
+def _tell(checks: "Sequence[Check]", change: list[str]) -> None:
     for line in change:
         write(plain(line))
     rows = [
@@ -79,7 +86,7 @@ def _tell(checks: Sequence[Check], change: list[str]) -> None:
             print(_("{count} more in {what}").format(count=check.hidden, what=plain(check.label)), file=sys.stderr)
 
 
-def _data(check: Check) -> dict[str, Any]:
+def _data(check: "Check") -> dict[str, Any]:
     return {
         "name": check.name,
         "label": check.label,

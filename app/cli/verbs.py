@@ -1,17 +1,18 @@
 """The table of verbs: where each one lives and what it says of itself in one line."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
 class Verb:
     """module is below ``agentic_rl_tui.app.cli`` and has ``arguments(parser)`` and ``run(options) -> int``."""
 
-    name: str
-    module: str
-    group: str
-    summary: str
-    aliases: tuple[str, ...] = ()
+    # No dataclass: importing that module would double the time of every `VERB --help`.
+    __slots__ = ("aliases", "group", "module", "name", "summary")
+
+    def __init__(self, name: str, module: str, group: str, summary: str, aliases: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.module = module
+        self.group = group
+        self.summary = summary
+        self.aliases = aliases
 
 
 VERBS = (

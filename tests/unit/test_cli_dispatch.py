@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -47,6 +49,21 @@ def test_without_a_terminal_the_app_is_not_started(capsys: pytest.CaptureFixture
 def test_every_verb_explains_itself(verb: object, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb.name, "--help"]) == exits.OK  # type: ignore[attr-defined]
     assert verb.summary in capsys.readouterr().out  # type: ignore[attr-defined]
+
+
+def test_help_loads_nothing_that_talks_to_a_service() -> None:
+    """Each verb's help in one process; what one of them loads would slow down its every start."""
+    code = (
+        "import sys\n"
+        "from agentic_rl_tui.app.__main__ import main\n"
+        "for name in sys.argv[1:]:\n"
+        "    assert main([name, '--help']) == 0\n"
+        "    loaded = {'pydantic', 'httpx', 'asyncio', 'textual'} & sys.modules.keys()\n"
+        "    assert not loaded, (name, loaded)\n"
+    )
+    quick = [verb.name for verb in VERBS if verb.name != "functions"]
+    done = subprocess.run([sys.executable, "-c", code, *quick], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_hyphens_and_underscores_and_aliases_name_the_same_verb() -> None:

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.text import Text
 from textual import events
 from textual.document._edit import Edit
+from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.strip import Strip
@@ -31,6 +32,14 @@ class Mark:
     end: int
     glyph: str
     style: str
+
+
+class _Measured(WrappedDocument):
+    """A wrapped document that knows its height; the base class adds up every line for each line it draws."""
+
+    @property
+    def height(self) -> int:
+        return len(self._offset_to_line_info)
 
 
 class CodeEditor(Editor):
@@ -78,6 +87,7 @@ class CodeEditor(Editor):
     def _set_document(self, text: str, language: str | None) -> None:
         self._text_known = None
         super()._set_document(text, language)
+        self.wrapped_document.__class__ = _Measured
         self._longest = max(map(cell_len, self.document.lines), default=0)
 
     def edit(self, edit: Edit) -> EditResult:

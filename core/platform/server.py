@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import importlib
 import logging
 import logging.handlers
@@ -212,6 +213,17 @@ async def _load(
 
 def _import_the_rest() -> None:
     importlib.import_module("agentic_rl_tui.core.platform.app")
+    calm_the_collector()
+
+
+def calm_the_collector() -> None:
+    """Keep the garbage collector's pauses off the event loop.
+
+    A step of some thousand rollouts holds many objects that go without its help. With the usual thresholds it looks at
+    all of them and at every module again and again, a tenth of a second at a time.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _make_app(platform: "Platform") -> AsgiApp:

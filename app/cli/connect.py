@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ Result = TypeVar("Result")
 
 def settings_of(options: argparse.Namespace) -> "Settings":
     """Raises ConfigError."""
+    from pathlib import Path
+
     from agentic_rl_tui.core.settings import load
 
     workspace = Path(options.workspace) if options.workspace else None

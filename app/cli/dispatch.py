@@ -4,11 +4,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.screen import has_screen
 from agentic_rl_tui.app.cli.verbs import VERBS, find
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROGRAM = "agentic-rl-tui"
 
@@ -119,5 +122,7 @@ def _open_app(options: argparse.Namespace) -> int:
     return run_tui(settings, read_only=options.read_only)
 
 
-def workspace_of(options: argparse.Namespace) -> Path:
+def workspace_of(options: argparse.Namespace) -> "Path":
+    from pathlib import Path
+
     return Path(options.workspace or ".").absolute()

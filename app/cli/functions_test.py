@@ -1,7 +1,6 @@
 """Trying a function of the workspace from a clean copy of its package: one call, or a sweep over data rows."""
 
 import argparse
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -37,6 +36,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    import asyncio
+
     return asyncio.run(_run(options))
 
 

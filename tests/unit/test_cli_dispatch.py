@@ -61,8 +61,9 @@ def test_help_loads_nothing_that_talks_to_a_service() -> None:
         "    loaded = {'pydantic', 'httpx', 'asyncio', 'textual'} & sys.modules.keys()\n"
         "    assert not loaded, (name, loaded)\n"
     )
-    quick = [verb.name for verb in VERBS if verb.name != "functions"]
-    done = subprocess.run([sys.executable, "-c", code, *quick], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *(verb.name for verb in VERBS)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -102,7 +102,7 @@ def test_job_metrics(look: Any, scenes: Any, size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_job_trajectory(look: Any, scenes: Any, size: tuple[int, int]) -> None:
-    assert look(scenes.app(scenes.sample_backend()), size, "enter", "[", "enter", "j", "enter")
+    assert look(scenes.app(scenes.sample_backend()), size, "enter", "[", "[", "enter", "j", "enter")
 
 
 @pytest.mark.parametrize("size", SIZES)

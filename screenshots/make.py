@@ -47,7 +47,7 @@ SHOTS = (
     Shot("job-failed", ("j", "j", "j", "enter")),
     Shot("job-log", ("l",)),
     Shot("job-metrics", ("enter", "]", "]")),
-    Shot("job-trajectory", ("enter", "[", "enter", "j", "enter")),
+    Shot("job-trajectory", ("enter", "[", "[", "enter", "j", "enter")),
     Shot("workspace", ("j",) * 5, place="workspace"),
     Shot("functions", ("j", "j"), place="functions"),
     Shot("job-file", place="jobfile"),

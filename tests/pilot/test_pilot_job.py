@@ -186,7 +186,7 @@ async def test_trajectories_go_three_levels_deep_and_back(scenes: Any, settle: A
     app = scenes.app(scenes.sample_backend())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        await pilot.press("enter", "[")
+        await pilot.press("enter", "[", "[")
         await settle(pilot)
         screen = app.screen
         await pilot.press("enter")
@@ -209,11 +209,12 @@ async def test_a_job_without_kept_rollouts_says_so(scenes: Any, settle: Any) -> 
     app = scenes.app(scenes.sample_backend())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        await pilot.press("j", "enter", "[")
+        await pilot.press("j", "enter", "[", "[")
         await settle(pilot)
         assert app.screen.query_one("#trajectory-empty", Empty).title == "No trajectories here"
-        await pilot.press("]")
+        await pilot.press("]", "]")
         await settle(pilot)
+        assert app.screen.tab == "overview"
         assert app.focused is not None
 
 

@@ -226,7 +226,11 @@ async def test_a_failed_submission_explains_itself_and_can_be_tried_again(
         assert "Leave out data/." in told
         assert app.problems.items
         backend.broken, backend.news = None, []
+        # The focus moves and the next place opens by messages of their own, after the work has ended.
+        await settle(pilot)
+        assert app.focused is app.screen.query_one("#yes")
         await pilot.press("enter")
+        await settle(pilot)
         await settle(pilot)
         assert isinstance(app.screen, JobScreen)
 

@@ -7,7 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .cache/peers
 TYPING := .cache/typing
-DASHSCOPE := dashscope-2.0.2 dashscope-1.27.8
+DASHSCOPE := dashscope-2.0.2 dashscope-2.0.2-tracing dashscope-1.27.8
+WORKERS ?= 2
 
 .PHONY: run test check lint types arrows pytest peers screenshots docs clean
 
@@ -30,7 +31,7 @@ arrows: $(VENV)/.test-ready
 	$(BIN)/lint-imports --cache-dir .cache/import-linter
 
 pytest: $(VENV)/.test-ready peers
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup $(ARGS)
 
 # The official clients, each in an environment of its own, drive the local platform in the conformance tests.
 peers: $(DASHSCOPE:%=$(PEERS)/%/.ready)
@@ -64,10 +65,12 @@ $(TYPING)/.ready:
 
 $(PEERS)/dashscope-2.0.2/.ready: PACKAGE = dashscope==2.0.2
 $(PEERS)/dashscope-1.27.8/.ready: PACKAGE = dashscope[rl]==1.27.8
+$(PEERS)/dashscope-2.0.2-tracing/.ready: PACKAGE = dashscope==2.0.2
+$(PEERS)/dashscope-2.0.2-tracing/.ready: ALSO = loongsuite-util-genai opentelemetry-processor-baggage opentelemetry-sdk openai
 $(PEERS)/%/.ready: $(VENV)/.python
 	@echo "installing $(PACKAGE) for the conformance tests (once)" >&2
 	@$(PYTHON) -m venv $(@D)
-	@$(@D)/bin/pip install --quiet --disable-pip-version-check '$(PACKAGE)'
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check '$(PACKAGE)' $(ALSO)
 	@touch $@
 
 clean:

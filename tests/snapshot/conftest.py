@@ -1,5 +1,6 @@
 """The fake platform and the way to wait for an app, shared by the tests that press keys."""
 
+import contextlib
 import importlib.util
 import sys
 from collections.abc import Awaitable, Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from agentic_rl_tui.core.templates import TEMPLATES, write_workspace
 
@@ -39,7 +41,9 @@ def settle() -> Settle:
             busy = [worker for worker in pilot.app.workers if not worker.is_finished and worker.group != "job.follow"]
             if not busy:
                 break
-            await pilot.app.workers.wait_for_complete(busy)
+            # A newer request cancels an older one of its group: that is an end like any other.
+            with contextlib.suppress(WorkerCancelled):
+                await pilot.app.workers.wait_for_complete(busy)
         await pilot.pause()
 
     return wait

@@ -153,6 +153,8 @@ def tokens(palette: Palette) -> dict[str, str]:
 TOKENS = tokens(_DARK)
 """Defaults of every variable that the style sheets name."""
 
+LIGHT_TOKENS = tokens(_LIGHT)
+
 
 def _theme(name: str, palette: Palette, *, dark: bool, ansi: bool = False) -> "Theme":
     from textual.theme import Theme

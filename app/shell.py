@@ -1,0 +1,319 @@
+"""The Textual app: wiring only. Screens hold the flows, `keymap` the keys, `backend` the way to the SDK."""
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on, work
+from textual.message import Message
+from textual.reactive import reactive
+from textual.screen import Screen
+
+from agentic_rl_tui.app import keymap
+from agentic_rl_tui.app.present.states import health_look
+from agentic_rl_tui.app.surfaces import Problem, ProblemLog, state_of
+from agentic_rl_tui.app.telling import Telling
+from agentic_rl_tui.app.where import PLACES, place_name
+from agentic_rl_tui.core.models.errors import ArlError, NoKey
+from agentic_rl_tui.styles import themes
+from agentic_rl_tui.widgets.bars import Health, PlaceTab
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.app.backend import Backend
+    from agentic_rl_tui.core.models.jobs import Job
+    from agentic_rl_tui.core.settings import Settings
+
+PLACE_TABS = tuple(PlaceTab(*place) for place in PLACES)
+CONNECT_AFTER_S = 0.02
+INTERRUPT_TWICE_S = 2.0
+HEALTH_LOCAL_S = 5.0
+HEALTH_REMOTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How one run differs from an ordinary one; tests freeze the clock and stop the timers."""
+
+    clock: Callable[[], float] = time.time
+    is_polling: bool = True
+    zone: tzinfo | None = None
+    is_read_only: bool = False
+    keeps_logs: bool = True
+    keeps_jobs: bool = True
+    is_still: bool = False
+    """Nothing moves by itself: no animation, no blinking cursor."""
+
+
+def _connect(settings: "Settings") -> "Backend":
+    """Make the real backend. Slow: it imports the SDK."""
+    from agentic_rl_tui.app.sdk_backend import SdkBackend
+
+    return SdkBackend(settings)
+
+
+def _place(module: str, name: str) -> Callable[[], Screen[Any]]:
+    """A place that is imported when somebody first goes there."""
+
+    def make() -> Screen[Any]:
+        screen: Screen[Any] = getattr(import_module(f"agentic_rl_tui.app.screens.{module}"), name)()
+        return screen
+
+    return make
+
+
+class ArlApp(Telling):
+    """Owns what all places share: backend, profile, health, problems, the way between places."""
+
+    TITLE = "agentic-rl-tui"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = keymap.bindings("app")
+    MODES: ClassVar[dict[str, Any]] = {
+        "workspace": _place("workspace", "WorkspaceScreen"),
+        "functions": _place("functions", "FunctionsScreen"),
+        "jobfile": _place("jobfile", "JobFileScreen"),
+        "jobs": _place("jobs", "JobsScreen"),
+        "traces": _place("traces", "TracesScreen"),
+    }
+
+    backend: reactive["Backend | None"] = reactive(None)
+    workspace_shown: reactive[str] = reactive("")
+    profile_shown: reactive[str] = reactive("")
+    health_shown: reactive[Health] = reactive(Health())
+
+    @dataclass
+    class Connected(Message):
+        backend: "Backend"
+
+    @dataclass
+    class ConnectFailed(Message):
+        error: ArlError
+
+    @dataclass
+    class HealthKnown(Message):
+        state: str
+
+    def __init__(
+        self,
+        settings: "Settings",
+        *,
+        start_place: str | None = None,
+        job_file: Path | None = None,
+        submit_ready: bool = False,
+        connect: "Callable[[Settings], Backend]" = _connect,
+        options: Options | None = None,
+    ) -> None:
+        self.settings = settings
+        self.options = options or Options()
+        self.clock = self.options.clock
+        self.zone: tzinfo = self.options.zone or datetime.now(UTC).astimezone().tzinfo or UTC
+        self.problems = ProblemLog()
+        self.job_file = job_file
+        self.submit_ready = submit_ready
+        self.place_tabs = PLACE_TABS
+        self._connect = connect
+        self._is_painted = False
+        self.ends_told: set[str] = set()
+        self._interrupted_at = -INTERRUPT_TWICE_S
+        start = place_name(start_place) or "jobs"
+        # The first place's sheet is read along with the common one: a sheet that comes later is a second parse.
+        super().__init__(css_path=[themes.STYLES / "app.tcss", themes.STYLES / f"{start}.tcss"])
+        if self.options.is_still:
+            self.animation_level = "none"
+        self._last_place: str | None = None
+        self._current_mode = start
+        self._screen_stacks = {self._current_mode: []}
+        for theme in themes.themes():
+            self.register_theme(theme)
+        self.theme = self._chosen_theme()
+        self._show_profile()
+
+    def _chosen_theme(self) -> str:
+        """The user's theme; else the terminal's own colours where it has only sixteen, else the dark one."""
+        wish = str(self.settings.get("tui.theme", ""))
+        for name in (wish, f"arl-{wish}"):
+            if name in self.available_themes:
+                return name
+        return themes.ANSI if self.console.color_system == "standard" else themes.DARK
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return themes.TOKENS
+
+    def on_mount(self) -> None:
+        self._install_keys()
+
+    def tell_painted(self) -> None:
+        """The first frame of a place is on the screen: now there is time to import the SDK."""
+        if not self._is_painted:
+            self._is_painted = True
+            gc.enable()
+            self.set_timer(CONNECT_AFTER_S, self.connect_backend)
+
+    def _install_keys(self) -> None:
+        mine = keymap.user_keys(self.settings.values)
+        wrong = keymap.check_keymap(mine)
+        for sentence in wrong:
+            self.problems.add(
+                Problem("use your keys", sentence, "Correct [keys] in the config file; the defaults are in force.")
+            )
+        if wrong:
+            self.warn("Your keys have problems; the default keys are in force. Press ! to read them")
+        elif mine:
+            self.set_keymap(mine)
+
+    def _show_profile(self) -> None:
+        profile = self.settings.profile
+        self.set_reactive(ArlApp.workspace_shown, _home(self.settings.workspace))
+        if profile.is_local:
+            label = profile.name
+        else:
+            try:
+                secret = self.settings.api_key()
+            except NoKey:
+                label = f"{profile.name} no key"
+            except ArlError:
+                label = f"{profile.name} bad key"
+            else:
+                label = f"{profile.name} {secret} from {secret.origin.split()[0]}" if secret else profile.name
+        self.set_reactive(ArlApp.profile_shown, label)
+
+    # The backend
+
+    @work(thread=True, exclusive=True, group="app.connect", exit_on_error=False)
+    def connect_backend(self) -> None:
+        try:
+            backend = self._connect(self.settings)
+        except ArlError as error:
+            self.post_message(self.ConnectFailed(error))
+        else:
+            self.post_message(self.Connected(backend))
+
+    @on(Connected)
+    def _connected(self, event: Connected) -> None:
+        self.backend = event.backend
+        self.check_health()
+        if self.options.is_polling:
+            self.set_interval(HEALTH_LOCAL_S if self.settings.profile.is_local else HEALTH_REMOTE_S, self.check_health)
+
+    @work(exclusive=True, group="app.health", exit_on_error=False)
+    async def check_health(self) -> None:
+        """Ask how the service is; a terminal that nobody looks at asks nothing."""
+        if self.backend is not None and self.app_focus:
+            try:
+                state = (await self.backend.health()).state
+            except ArlError as error:
+                state = state_of(error)
+            self.post_message(self.HealthKnown(state))
+
+    @on(HealthKnown)
+    def _health_known(self, event: HealthKnown) -> None:
+        self.set_health(event.state)
+
+    @on(ConnectFailed)
+    def _connect_failed(self, event: ConnectFailed) -> None:
+        self.set_health("no_key" if isinstance(event.error, NoKey) else "failing")
+        self.fail(event.error, f"use profile {self.settings.profile_name}")
+
+    def set_health(self, state: str) -> None:
+        look = health_look(state)
+        self.health_shown = Health(look.glyph, look.word, look.style)
+
+    # Places
+
+    def action_go(self, place: str) -> None:
+        if place in self.MODES and place != self.current_mode:
+            self._last_place = self.current_mode
+            self.switch_mode(place)
+
+    def action_last_place(self) -> None:
+        if self._last_place is not None:
+            self.action_go(self._last_place)
+
+    def open_job(self, job_id: str, *, job: "Job | None" = None, tab: str = "overview") -> None:
+        """Show one job on top of the jobs."""
+        from agentic_rl_tui.app.screens.job import JobScreen
+
+        self.action_go("jobs")
+        self.push_screen(JobScreen(job_id, job=job, tab=tab))
+
+    def open_job_file(self, path: Path) -> None:
+        """Go to the job file place with this file."""
+        self.job_file = path
+        self.action_go("jobfile")
+        screen = self.screen
+        opened = getattr(screen, "path", None)
+        if screen.is_mounted and opened != path and hasattr(screen, "open"):
+            screen.open(path)
+
+    @property
+    def jobs_cache(self) -> Path | None:
+        """Where the jobs of the last time are kept; None when nothing is kept."""
+        if not self.options.keeps_jobs:
+            return None
+        from agentic_rl_tui.app.cache import cache_path
+
+        return cache_path(self.settings.profile.base_url)
+
+    def mirror_of(self, job_id: str) -> Path | None:
+        """Where the log of a job is kept on this machine; None when it is not."""
+        if not self.options.keeps_logs:
+            return None
+        from agentic_rl_tui.app.mirror import mirror_path
+
+        return mirror_path(self.settings.profile.base_url, job_id)
+
+    # Actions of everywhere
+
+    def action_help(self) -> None:
+        from agentic_rl_tui.app.screens.help import Help, help_sections
+
+        self.push_screen(Help(help_sections(self.screen)))
+
+    def action_palette(self) -> None:
+        from agentic_rl_tui.app.screens.base import PlaceScreen
+        from agentic_rl_tui.app.screens.palette import Command, Palette, commands
+
+        screen = self.screen
+        if not isinstance(screen, PlaceScreen):
+            return
+
+        async def run(command: Command | None) -> None:
+            if command is not None:
+                await self.run_action(command.run, default_namespace=command.node)
+
+        self.push_screen(Palette(commands(screen)), run)
+
+    def action_problems(self) -> None:
+        from agentic_rl_tui.app.screens.problems import Problems
+
+        if not isinstance(self.screen, Problems):
+            self.push_screen(Problems(self.problems.items))
+
+    def action_theme(self) -> None:
+        self.theme = themes.LIGHT if self.theme == themes.DARK else themes.DARK
+
+    def action_redraw(self) -> None:
+        self.screen.refresh(layout=True, repaint=True)
+
+    def action_help_quit(self) -> None:
+        """ctrl+c with nothing selected: the first one asks, a second one soon after leaves."""
+        now = time.monotonic()
+        if now - self._interrupted_at < INTERRUPT_TWICE_S:
+            self.action_leave()
+        else:
+            self._interrupted_at = now
+            self.say("Press ctrl+c again to leave; jobs go on")
+
+    def action_leave(self) -> None:
+        self.exit(0)
+
+
+def _home(path: Path) -> str:
+    try:
+        return f"~/{path.relative_to(Path.home())}" if path != Path.home() else "~"
+    except ValueError:
+        return str(path)

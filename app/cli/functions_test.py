@@ -31,6 +31,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model-url", metavar="URL", help="OpenAI-compatible address of --model")
     parser.add_argument("--model-key-env", metavar="VARIABLE", default="DASHSCOPE_API_KEY", help="where its key is")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="limit of a call; default: 120")
+    parser.add_argument(
+        "--requirements", choices=("check", "install", "ignore"), default="check",
+        help="install: run in an environment of requirements.txt, made once; ignore: do not check it; default: check",
+    )  # fmt: skip
     parser.add_argument("--full-traceback", action="store_true", help="all frames, not only those of the workspace")
     output_argument(parser)
 
@@ -44,13 +48,19 @@ def run(options: argparse.Namespace) -> int:
 async def _run(options: argparse.Namespace) -> int:
     from agentic_rl_tui.app.cli.functions import found_class
     from agentic_rl_tui.core.functions.discovery import discover
+    from agentic_rl_tui.core.functions.environments import RequirementsPolicy
     from agentic_rl_tui.core.functions.harness import RowSource, TrialOptions, read_rows, try_function
 
     workspace = workspace_of(options)
     discovery = discover(workspace)
     info = found_class(discovery, options.classpath)
     data = options.data or workspace / "data" / "train.jsonl"
-    trial = TrialOptions(timeout_s=options.timeout, concurrency=1 if options.rows is None else 8)
+    trial = TrialOptions(
+        timeout_s=options.timeout,
+        concurrency=1 if options.rows is None else 8,
+        requirements_policy=RequirementsPolicy(options.requirements),
+        on_requirements=lambda line: print(plain(line), file=sys.stderr),
+    )
     if options.rows is not None:
         rows = list(read_rows(data, limit=max(1, options.rows)))
         return await _sweep(options, workspace, info.kind, rows, trial)

@@ -14,6 +14,7 @@ from typing import TypeVar
 from agentic_rl_tui.core.functions import package
 from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus
 from agentic_rl_tui.core.functions.discovery import Discovery, SourceIndex, discover
+from agentic_rl_tui.core.functions.environments import OnLine, RequirementsPolicy, environment
 from agentic_rl_tui.core.functions.harness_answer import report_of
 from agentic_rl_tui.core.functions.harness_inputs import Payload, SchemaProblem, check_input, masked
 from agentic_rl_tui.core.functions.harness_report import ModelCall, Stage, TestReport
@@ -21,7 +22,7 @@ from agentic_rl_tui.core.functions.harness_traces import traced
 from agentic_rl_tui.core.functions.output import OnOutput
 from agentic_rl_tui.core.functions.pool import FunctionPool, WorkerSpec
 from agentic_rl_tui.core.functions.problems import SourceProblem
-from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.errors import InputError, PackageError
 from agentic_rl_tui.core.models.processors import ClassPath, ProcessorInfo
 from agentic_rl_tui.core.models.redact import redact
 
@@ -37,7 +38,8 @@ class TrialOptions:
     """How a function is run. timeout_s, metric_weights and weight are those of the job; env is its runtime.env.
 
     python: None takes the workspace's ``.venv`` where it has one, else our interpreter. secrets: keys in plain text
-    that must not be packaged.
+    that must not be packaged. requirements_policy: install runs the function in an environment of its requirements,
+    made with that interpreter; on_requirements is given the lines of the installation.
     """
 
     timeout_s: float = DEFAULT_TIMEOUT_S
@@ -49,6 +51,8 @@ class TrialOptions:
     size: int = 1
     extra_files: Sequence[str | Path] = ()
     requirements: str = "requirements.txt"
+    requirements_policy: RequirementsPolicy = RequirementsPolicy.CHECK
+    on_requirements: OnLine | None = None
     secrets: Sequence[str] = ()
     weight: float = 1.0
     metric_weights: Mapping[str, float] = field(default_factory=dict)
@@ -187,11 +191,12 @@ async def prepare_trial(
     try:
         job = _Packaging(workspace, classpath, settings, root, discovery)
         info, problems = await _in_thread(job.run, job.cancel)
+        python = await _interpreter(workspace, settings, job.requirements)
         spec = WorkerSpec(
             root / "package",
             info.kind,
             info.classpath,
-            python=settings.python or workspace_python(workspace),
+            python=python,
             env=settings.env,
             concurrency=settings.concurrency,
             memory_limit_bytes=settings.memory_limit_bytes,
@@ -223,6 +228,7 @@ class _Packaging:
         self._options = options
         self._root = root
         self._discovery = discovery
+        self.requirements = b""
         self._canceled = threading.Event()
 
     def cancel(self) -> None:
@@ -244,6 +250,9 @@ class _Packaging:
         package.write(plan, archive, progress=self._check)
         package.unpack(archive, self._root / "package")
         archive.unlink()
+        self.requirements = package.requirements_text(plan) or b""
+        if self._options.requirements_policy is RequirementsPolicy.IGNORE:
+            return info, tuple(item for item in plan.problems if not item.rule.startswith("requirements-"))
         return info, plan.problems
 
     def _check(self, *_: int) -> None:
@@ -262,6 +271,18 @@ async def _in_thread(work: Callable[[], T], cancel: Callable[[], None]) -> T:
         if not task.cancelled():
             task.exception()
         raise
+
+
+async def _interpreter(workspace: Path, options: TrialOptions, requirements: bytes) -> Path | None:
+    """What runs the function. Raises PackageError when its requirements are to be installed and cannot be."""
+    base = options.python or workspace_python(workspace)
+    if options.requirements_policy is not RequirementsPolicy.INSTALL:
+        return base
+    try:
+        text = requirements.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PackageError(f"{options.requirements} is not UTF-8", advice="Save it as UTF-8.") from error
+    return await environment(text, python=base, on_line=options.on_requirements)
 
 
 def workspace_python(workspace: Path) -> Path | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agentic_rl_tui.core.functions.calls import CallResult, CallStatus
+from agentic_rl_tui.core.functions.environments import Environments
 from agentic_rl_tui.core.models.errors import ArlError, FunctionFailed, NotFound, PlatformError
 from agentic_rl_tui.core.models.functions import FunctionKind, InstanceState, Runtime
 from agentic_rl_tui.core.models.processors import ClassPath
@@ -54,6 +55,7 @@ class PoolRequest:
     memory_limit_bytes: int | None
     on_output: Callable[[str, str, float], None]
     """stream, text, time since the epoch"""
+    python: Path | None = None
 
 
 class Busy(Exception):
@@ -89,6 +91,7 @@ class Instances:
         max_waiting: int,
         make_pool: Callable[[PoolRequest], Pool] | None = None,
         traces: TraceKeeper | None = None,
+        environments: Environments | None = None,
     ) -> None:
         self._functions = functions
         self._packages = packages
@@ -99,6 +102,7 @@ class Instances:
         self._max_waiting = max_waiting
         self._make_pool = make_pool or function_pool
         self._traces = traces
+        self._environments = environments
         self._running: dict[str, _Running] = {}
         self._failures: dict[str, str] = {}
         self._starts = itertools.count(1)
@@ -230,6 +234,7 @@ class Instances:
                 concurrency=concurrency,
                 memory_limit_bytes=memory_limit(runtime),
                 on_output=lambda stream, text, time_s: self._logs.add(instance_id, text, stream=stream, time_s=time_s),
+                python=self._python(runtime),
             )
         )
         source = self._packages.directory_of(entity.package_hash)
@@ -249,6 +254,7 @@ class Instances:
                 await asyncio.to_thread(_copy, source, home)
             except OSError as error:
                 raise PlatformError(f"The function's files cannot be copied: {error.strerror or error}") from error
+            await self._provide(instance_id, runtime)
             await pool.start()
         except ArlError as error:
             self._failures[instance_id] = error.message
@@ -257,6 +263,17 @@ class Instances:
             if running is not None:
                 await self._put_away(running)
             raise
+
+    def _python(self, runtime: Runtime) -> Path | None:
+        """The interpreter of the layer's environment, which `_provide` makes; None for ours."""
+        layer = self._functions.layer(runtime.layer_code) if runtime.layer_code else None
+        return None if layer is None or self._environments is None else self._environments.python(layer.requirements)
+
+    async def _provide(self, instance_id: str, runtime: Runtime) -> None:
+        """Make the environment again where it was removed, or the layer is older than the wish for one."""
+        layer = self._functions.layer(runtime.layer_code) if runtime.layer_code else None
+        if layer is not None and self._environments is not None:
+            await self._environments.make(layer.requirements, lambda line: self._logs.add(instance_id, line))
 
     async def _put_away(self, running: _Running) -> None:
         await running.pool.stop()
@@ -348,6 +365,7 @@ def function_pool(request: PoolRequest) -> Pool:
         env=request.env,
         concurrency=request.concurrency,
         memory_limit_bytes=request.memory_limit_bytes,
+        python=request.python,
     )
     return FunctionPool(
         spec, size=request.size, on_output=lambda line: request.on_output(line.stream, line.text, line.time_s)

@@ -5,6 +5,7 @@
     ``upload_url_s``, ``idle_s``, ``max_waiting_calls``, ``trace_days``, ``max_trace_bytes``: see `PlatformOptions`.
     ``clock_factor = 1.0``: 10 makes every wait of the platform's own ten times shorter.
     ``policy = "practice"`` or ``"endpoint"``.
+    ``requirements = "check"``, ``"install"`` or ``"ignore"``: what becomes of a function's requirements.
 ``[local.endpoint]``, for the endpoint policy
     ``base_url`` and ``model`` (both needed), ``api_key`` or ``api_key_env`` (the name of a variable),
     ``timeout_s = 120``, ``attempts = 3``, ``max_connections = 64``.
@@ -16,6 +17,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from agentic_rl_tui.core.functions.environments import RequirementsPolicy
 from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.platform.faults import Faults
 from agentic_rl_tui.core.settings import Settings
@@ -42,6 +44,7 @@ class PlatformOptions:
     trace_days and max_trace_bytes: how long, and up to which size in all, traces are kept.
     clock_factor: by how much the platform's own waits are shortened: layers, faults that are slow, Retry-After, idle
     instances, looks at the queue, tries of an endpoint. What user code does and how long it may take stays as it is.
+    requirements: install runs functions in an environment of their own; check says what is not installed here.
     """
 
     max_running_jobs: int = 1
@@ -55,6 +58,7 @@ class PlatformOptions:
     trace_days: float = 14.0
     max_trace_bytes: int = 1 << 30
     clock_factor: float = 1.0
+    requirements: RequirementsPolicy = RequirementsPolicy.CHECK
     faults: Faults = field(default_factory=Faults)
 
     def wait_s(self, seconds: float) -> float:
@@ -63,8 +67,11 @@ class PlatformOptions:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "PlatformOptions":
-        """Take what the table ``[local]`` says. Raises ConfigError for a value that is no positive number."""
-        values: dict[str, Any] = {"faults": Faults.from_settings(settings)}
+        """Take what the table ``[local]`` says. Raises ConfigError for a value that does not fit."""
+        values: dict[str, Any] = {
+            "faults": Faults.from_settings(settings),
+            "requirements": _requirements(settings),
+        }
         for option in fields(cls):
             if option.name in values:
                 continue
@@ -77,3 +84,13 @@ class PlatformOptions:
                 raise ConfigError(f"{origin}: local.{option.name} must be a positive number, not {value!r}")
             values[option.name] = float(value) if option.type is float else int(value)
         return cls(**values)
+
+
+def _requirements(settings: Settings) -> RequirementsPolicy:
+    key = _PREFIX + "requirements"
+    value = settings.get(key, RequirementsPolicy.CHECK)
+    try:
+        return RequirementsPolicy(value)
+    except ValueError as error:
+        origin = settings.origins.get(key, "settings")
+        raise ConfigError(f"{origin}: {key} must be one of {', '.join(RequirementsPolicy)}, not {value!r}") from error

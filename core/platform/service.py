@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from agentic_rl_tui.core.functions.environments import Environments, RequirementsPolicy, default_cache_dir
 from agentic_rl_tui.core.models.errors import PlatformError
 from agentic_rl_tui.core.models.job_request import JobRequest
 from agentic_rl_tui.core.models.status import JobStatus
@@ -98,7 +99,16 @@ class Platform:
             max_bytes=self.options.max_package_bytes,
             url_lifetime_s=self.options.upload_url_s,
         )
-        self.layers = Layers(self.functions, self.tasks, self.options.faults, wait_s=self.options.wait_s)
+        policy = self.options.requirements
+        environments = Environments(default_cache_dir()) if policy is RequirementsPolicy.INSTALL else None
+        self.layers = Layers(
+            self.functions,
+            self.tasks,
+            self.options.faults,
+            wait_s=self.options.wait_s,
+            policy=policy,
+            environments=environments,
+        )
         self.traces = TraceKeeper(
             self.paths.traces,
             self.tasks,
@@ -115,6 +125,7 @@ class Platform:
             max_waiting=self.options.max_waiting_calls,
             make_pool=make_pool,
             traces=self.traces,
+            environments=environments,
         )
         self.job_functions = JobFunctions(self.functions, self.instances)
         self.job_check = JobCheck(has_file=lambda file_id: self.files.get(file_id) is not None, entity=self._entity)

@@ -23,7 +23,7 @@ class Template:
 
     def contents(self) -> dict[str, bytes]:
         """Every file by its path inside the workspace."""
-        root = files("agentic_rl_tui.core.templates") / "workspaces" / self.name
+        root = files("agentic_rl_tui.core.templates") / "built-in" / self.name
         return dict(sorted({**_walk(root, ""), **self.data()}.items()))
 
 

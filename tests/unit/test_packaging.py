@@ -15,7 +15,7 @@ def test_every_package_folder_is_listed_for_the_wheel() -> None:
         "agentic_rl_tui." + ".".join(init.parent.relative_to(ROOT).parts)
         for folder in FOLDERS
         for init in (ROOT / folder).rglob("__init__.py")
-        if "workspaces" not in init.parts
+        if "built-in" not in init.parts
     }
     assert listed == found
 

@@ -29,7 +29,7 @@ Jobs
 
 Local platform
   serve        Run the local platform in the foreground
-  platform     Show, stop or reset the local platform
+  platform     Show, stop, reset, export or import the local platform
 
 This program
   doctor       Look at the surroundings and say what to do

@@ -32,7 +32,7 @@ VERBS = (
     Verb("delete", "delete", "Jobs", "Delete a finished job's record"),
     Verb("trace", "trace", "Jobs", "List, show, export or import traces of functions", ("traces",)),
     Verb("serve", "serve", "Local platform", "Run the local platform in the foreground"),
-    Verb("platform", "platform", "Local platform", "Show, stop or reset the local platform"),
+    Verb("platform", "platform", "Local platform", "Show, stop, reset, export or import the local platform"),
     Verb("doctor", "doctor", "This program", "Look at the surroundings and say what to do"),
     Verb("keys", "keys", "This program", "Show the keys in force and their problems"),
     Verb("completion", "completion", "This program", "Print a completion script for bash, zsh or fish"),

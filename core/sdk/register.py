@@ -245,7 +245,7 @@ class _Deployment:
         assert part.package is not None
         archive = self.scratch / f"{part.hash[:16]}.zip"
         async with self._gate:
-            info = await asyncio.to_thread(package.write, part.package, archive)
+            info = await to_the_end(partial(package.write, part.package, archive))
             try:
                 url, unique_key = await self.registrar.functions.upload_url(part.component.type)
                 await self.registrar.functions.put_package(
@@ -299,6 +299,18 @@ class _Deployment:
         for task in self._once.values():
             task.cancel()
         await asyncio.gather(*self._once.values(), return_exceptions=True)
+
+
+async def to_the_end(work: Callable[[], T]) -> T:
+    """Run `work` in a thread. A cancelled caller waits for it first: a thread goes on, and must not write any more
+    into a folder that its caller is about to remove.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
 
 
 async def together(work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:

@@ -38,8 +38,10 @@ def stand_in(tmp_path, monkeypatch):
 
 
 ANSWERING = """
-import asyncio, json, os, signal, sys
+import asyncio, json, os, pathlib, signal, sys
+from agentic_rl_tui.core.paths import PlatformPaths
 root = sys.argv[2]
+socket = str(PlatformPaths(pathlib.Path(root)).socket)
 health = {"pid": os.getpid(), "version": "9", "running": RUNNING, "queued": 2, "started_at": 5}
 async def serve(reader, writer):
     line = await reader.readline()
@@ -47,7 +49,7 @@ async def serve(reader, writer):
         if REFUSES:
             writer.write(b"HTTP/1.1 500 no\\r\\n\\r\\n")
         else:
-            os.unlink(root + "/platform.sock")
+            os.unlink(socket)
             os._exit(0)
     else:
         writer.write(b"HTTP/1.1 200 OK\\r\\n\\r\\n" + json.dumps(health).encode())
@@ -56,7 +58,7 @@ async def serve(reader, writer):
 async def main():
     with open(root + "/starts", "a") as stream:
         stream.write(f"{os.getpid()}\\n")
-    await asyncio.start_unix_server(serve, root + "/platform.sock")
+    await asyncio.start_unix_server(serve, socket)
     await asyncio.sleep(60)
 asyncio.run(main())
 """

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,25 @@ async def _run(options: argparse.Namespace) -> int:
             rollouts=options.rollouts, resource=resource,
         )  # fmt: skip
         report = await try_function(workspace, info.classpath, source, **shared)
+        if resource is not None and not options.model:
+            report = replace(report, model_calls=await _model_calls(options, resource))
     return _tell(report, options)
+
+
+async def _model_calls(options: argparse.Namespace, resource: Any) -> tuple[Any, ...]:
+    """What the practice policy was asked, as the platform recorded it; the key stops working."""
+    from agentic_rl_tui.core.functions.harness_report import ModelCall
+    from agentic_rl_tui.core.sdk import AgenticRL
+    from agentic_rl_tui.core.sdk.practice import practice_calls
+
+    async with AgenticRL(settings=settings_of(options)) as client:
+        calls = await practice_calls(client.transport, resource.api_key)
+    return tuple(
+        ModelCall(
+            resource.model_name, call["prompt_tokens"], call["completion_tokens"], call["latency_s"], call.get("error")
+        )
+        for call in calls
+    )
 
 
 async def _models(options: argparse.Namespace, rows: list[tuple[int, Any]]) -> list[Any]:
@@ -161,6 +180,7 @@ def _tell(report: Any, options: argparse.Namespace) -> int:
             "score": None if report.score is None else f"{report.score:g}",
             "scores": " ".join(f"{score:g}" for score in report.scores) if len(report.scores) > 1 else None,
             "latency": f"{report.latency_s * 1000:.1f} ms, started in {report.start_s * 1000:.0f} ms",
+            "model calls": _calls_text(report.model_calls),
             "output": report.output,
         }
     )
@@ -188,6 +208,14 @@ def _tell(report: Any, options: argparse.Namespace) -> int:
     return exits.OK if report.is_ok else exits.REJECTED
 
 
+def _calls_text(calls: Any) -> str | None:
+    if not calls:
+        return None
+    asked, answered = sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls)
+    spent = sum(call.latency_s for call in calls)
+    return f"{len(calls)}, {asked} + {answered} tokens, {spent * 1000:.0f} ms"
+
+
 def _data(report: Any) -> dict[str, Any]:
     return {
         "classpath": report.classpath.dotted,
@@ -206,6 +234,13 @@ def _data(report: Any) -> dict[str, Any]:
             for sub in report.sub_results
         ],
         "latency_s": round(report.latency_s, 6),
+        "model_calls": [
+            {
+                "model": call.model, "prompt_tokens": call.prompt_tokens, "completion_tokens": call.completion_tokens,
+                "latency_s": call.latency_s, "error": call.error,
+            }
+            for call in report.model_calls
+        ],
         "output": report.output,
         "problems": [str(problem) for problem in report.problems],
         "error": None if report.error is None else f"{report.error.type}: {report.error.message}",

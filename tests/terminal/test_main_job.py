@@ -62,6 +62,18 @@ def test_the_whole_workflow_runs_headless(cli: Cli, quick_workspace: Path) -> No
     assert rewards[-1] > rewards[0]
 
 
+def test_a_rollout_is_tried_with_the_practice_policy(cli: Cli, quick_workspace: Path) -> None:
+    call = ("functions", "test", "functions.rollout.agent.CalcAgent", "--row", "0", "-o", "json")
+    done = cli(*call, cwd=quick_workspace)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    messages = report["output"]["agent_output"]["messages"]
+    turns = [message for message in messages if message["role"] == "assistant"]
+    assert messages[0]["role"] == "user"
+    assert len(report["model_calls"]) == len(turns) >= 1
+    assert all(made["prompt_tokens"] > 0 and made["error"] is None for made in report["model_calls"])
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP], ids=["kill -9", "closed terminal"])
 def test_a_job_outlives_the_program_that_submitted_it(
     terminal: Callable, cli: Cli, quick_workspace: Path, how: signal.Signals

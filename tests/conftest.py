@@ -1,5 +1,6 @@
 """Isolation shared by every test: no key, no proxy, state and config below tmp_path."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # LOG_LEVEL sets the level of a logger that the whole process shares.
+    logging.getLogger("agentic_rl_tui.client").setLevel(logging.NOTSET)
     for name in ("DASHSCOPE_API_KEY", "DASHSCOPE_HTTP_BASE_URL", "LOG_LEVEL", "AGENTIC_RL_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):

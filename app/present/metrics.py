@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.metrics import parse_metrics, step_of
 
 
@@ -119,27 +120,27 @@ def charts(book: MetricBook) -> tuple[ChartFacts, ...]:
 
     validation = next(iter(_validation(book)), None)
     add(
-        "Reward",
-        _curve("training", "running", book.first(*REWARD)),
-        _curve("validation", "succeeded", validation),
+        _("Reward"),
+        _curve(_("training"), "running", book.first(*REWARD)),
+        _curve(_("validation"), "succeeded", validation),
     )
     rewards = [
         Curve(name.split("/")[2], token, series.steps, series.values)
         for (name, series), token in zip(_reward_functions(book), _TOKENS, strict=False)
     ]
     if len(rewards) > 1:
-        add("Each reward", *rewards)
-    add("Groups without spread", _curve("share", "warn", book.first(*ZERO_VARIANCE)), low=0.0, high=1.0)
-    add("Spread of rewards", _curve("std", "accent", book.first(*REWARD_STD)))
-    add("Response length", _curve("tokens", "accent", book.first(*RESPONSE_LENGTH)))
-    add("KL to the start", _curve("kl", "accent", book.first("actor/kl_loss", "actor/ppo_kl", "kl")))
-    add("Entropy", _curve("entropy", "accent", book.first("actor/entropy", "entropy")))
+        add(_("Each reward"), *rewards)
+    add(_("Groups without spread"), _curve(_("share"), "warn", book.first(*ZERO_VARIANCE)), low=0.0, high=1.0)
+    add(_("Spread of rewards"), _curve("std", "accent", book.first(*REWARD_STD)))
+    add(_("Response length"), _curve(_("tokens"), "accent", book.first(*RESPONSE_LENGTH)))
+    add(_("KL to the start"), _curve("kl", "accent", book.first("actor/kl_loss", "actor/ppo_kl", "kl")))
+    add(_("Entropy"), _curve(_("entropy"), "accent", book.first("actor/entropy", "entropy")))
     add(
-        "Failures",
-        _curve("rollouts", "failed", _if_any(book.first("trajectory/failed_rollouts"))),
-        _curve("rewards", "warn", _if_any(book.first("trajectory/failed_rewards"))),
+        _("Failures"),
+        _curve(_("rollouts"), "failed", _if_any(book.first("trajectory/failed_rollouts"))),
+        _curve(_("rewards"), "warn", _if_any(book.first("trajectory/failed_rewards"))),
     )
-    add("Seconds a rollout", _curve("mean", "accent", book.first("timing/s/rollout/mean")))
+    add(_("Seconds a rollout"), _curve(_("mean"), "accent", book.first("timing/s/rollout/mean")))
     return tuple(found)
 
 

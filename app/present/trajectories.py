@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.cells import Cell, Span
@@ -106,7 +107,7 @@ def _number(value: Any) -> float | None:
 def _failure(record: Mapping[str, Any]) -> str:
     failure = record.get("failure")
     if isinstance(failure, Mapping):
-        return _clean(failure.get("message") or failure.get("kind") or "failed").partition("\n")[0]
+        return _clean(failure.get("message") or failure.get("kind") or _("failed")).partition("\n")[0]
     return _clean(failure).partition("\n")[0] if failure else ""
 
 
@@ -139,33 +140,73 @@ def _scores(row: SampleRow, width: int) -> Cell:
 
 
 def _spread(row: SampleRow, _width: int) -> Cell:
-    return [("none", "$warn")] if row.is_flat else [("yes", "$muted")]
+    return [(_("none"), "$warn")] if row.is_flat else [(_("yes"), "$muted")]
 
 
-STEP_COLUMNS: tuple[Column[StepRow], ...] = (
-    Column("step", "STEP", lambda row, _: [(str(row.step), "$ink")], 6, align="right", sort=lambda row: row.step),
-    Column("phase", "PHASE", lambda row, _: [(row.phase, "$muted")], 10, sort=lambda row: row.phase),
-    Column("rollouts", "ROLLOUTS", lambda row, _: [(str(row.rollouts), "$muted")], 8, align="right"),
-    Column("mean", "MEAN REWARD", lambda row, _: _mean_bar(row.mean), 17, sort=lambda row: row.mean or 0.0),
-    Column("failed", "FAILED", lambda row, _: _failed(row.failed), 6, align="right", sort=lambda row: row.failed),
-)
+def step_columns() -> tuple[Column[StepRow], ...]:
+    return (
+        Column(
+            "step",
+            _("STEP"),
+            lambda row, _width: [(str(row.step), "$ink")],
+            6,
+            align="right",
+            sort=lambda row: row.step,
+        ),
+        Column("phase", _("PHASE"), lambda row, _width: [(row.phase, "$muted")], 10, sort=lambda row: row.phase),
+        Column("rollouts", _("ROLLOUTS"), lambda row, _width: [(str(row.rollouts), "$muted")], 8, align="right"),
+        Column("mean", _("MEAN REWARD"), lambda row, _width: _mean_bar(row.mean), 17, sort=lambda row: row.mean or 0.0),
+        Column(
+            "failed",
+            _("FAILED"),
+            lambda row, _width: _failed(row.failed),
+            6,
+            align="right",
+            sort=lambda row: row.failed,
+        ),
+    )
 
-SAMPLE_COLUMNS: tuple[Column[SampleRow], ...] = (
-    Column("sample", "SAMPLE", lambda row, _: [(str(row.sample), "$ink")], 6, align="right", sort=lambda r: r.sample),
-    Column("mean", "MEAN REWARD", lambda row, _: _mean_bar(row.mean), 17, sort=lambda row: row.mean or 0.0),
-    Column("spread", "SPREAD", _spread, 6, sort=lambda row: row.is_flat),
-    Column("failed", "FAILED", lambda row, _: _failed(row.failed), 6, align="right", sort=lambda row: row.failed),
-    Column("scores", "EACH ROLLOUT", _scores, 20, 120, fold=1),
-)
 
-ROLLOUT_COLUMNS: tuple[Column[RolloutRow], ...] = (
-    Column("rollout", "ROLLOUT", lambda row, _: [(str(row.rollout), "$ink")], 7, align="right"),
-    Column("reward", "REWARD", lambda row, _: score_cell(row.reward), 7, align="right", sort=lambda r: r.reward or 0.0),
-    Column("advantage", "ADVANTAGE", lambda row, _: _signed(row.advantage), 9, align="right"),
-    Column("turns", "TURNS", lambda row, _: [(str(row.turns), "$muted")], 5, align="right"),
-    Column("tokens", "TOKENS", lambda row, _: [(f"{row.tokens:,}", "$muted")], 7, align="right"),
-    Column("failure", "", lambda row, _: [(row.failure, "$failed")], 10, 100, fold=1),
-)
+def sample_columns() -> tuple[Column[SampleRow], ...]:
+    return (
+        Column(
+            "sample",
+            _("SAMPLE"),
+            lambda row, _width: [(str(row.sample), "$ink")],
+            6,
+            align="right",
+            sort=lambda r: r.sample,
+        ),
+        Column("mean", _("MEAN REWARD"), lambda row, _width: _mean_bar(row.mean), 17, sort=lambda row: row.mean or 0.0),
+        Column("spread", _("SPREAD"), _spread, 6, sort=lambda row: row.is_flat),
+        Column(
+            "failed",
+            _("FAILED"),
+            lambda row, _width: _failed(row.failed),
+            6,
+            align="right",
+            sort=lambda row: row.failed,
+        ),
+        Column("scores", _("EACH ROLLOUT"), _scores, 20, 120, fold=1),
+    )
+
+
+def rollout_columns() -> tuple[Column[RolloutRow], ...]:
+    return (
+        Column("rollout", _("ROLLOUT"), lambda row, _width: [(str(row.rollout), "$ink")], 7, align="right"),
+        Column(
+            "reward",
+            _("REWARD"),
+            lambda row, _width: score_cell(row.reward),
+            7,
+            align="right",
+            sort=lambda r: r.reward or 0.0,
+        ),
+        Column("advantage", _("ADVANTAGE"), lambda row, _width: _signed(row.advantage), 9, align="right"),
+        Column("turns", _("TURNS"), lambda row, _width: [(str(row.turns), "$muted")], 5, align="right"),
+        Column("tokens", _("TOKENS"), lambda row, _width: [(f"{row.tokens:,}", "$muted")], 7, align="right"),
+        Column("failure", "", lambda row, _width: [(row.failure, "$failed")], 10, 100, fold=1),
+    )
 
 
 def _signed(value: float | None) -> Cell:
@@ -213,7 +254,7 @@ def _score_lines(record: Mapping[str, Any]) -> Sequence[tuple[Span, ...]]:
             line.append((f"  × {weight:g}", "$faint"))
         lines.append(tuple(line))
     if record.get("ground_truth") is not None:
-        lines.append((("expected            ", "$muted"), (_clean(record["ground_truth"])[:200], "$ink")))
+        lines.append(((f"{_('expected'):<20.20}", "$muted"), (_clean(record["ground_truth"])[:200], "$ink")))
     if lines:
         lines.append((("", ""),))
     return lines

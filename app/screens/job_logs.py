@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.lines import LineSource
 from agentic_rl_tui.widgets.logview import LogView
@@ -39,7 +40,7 @@ class JobLogs(Vertical):
 
     def show_lines(self) -> None:
         self.view.grew()
-        self.view.placeholder = "Waiting for the first line …" if self._is_live else "The log is empty"
+        self.view.placeholder = _("Waiting for the first line …") if self._is_live else _("The log is empty")
         self.post_message(self.StateChanged(self))
 
     def set_note(self, note: tuple[Span, ...], *, is_live: bool) -> None:
@@ -56,14 +57,15 @@ class JobLogs(Vertical):
         if view.pattern is not None:
             line += [(f" / {view.pattern.pattern} ", "$accent on $raised"), ("  ", "")]
         if view.is_wrapped:
-            line += [("wrap", "$muted"), ("  ", "")]
-        line += [(f"{view.last_seen:,}", "$ink"), (f" of {view.line_count:,} lines", "$muted")]
+            line += [(_("wrap"), "$muted"), ("  ", "")]
+        seen = ngettext("{seen} of {count} line", "{seen} of {count} lines", view.line_count)
+        line.append((seen.format(seen=f"{view.last_seen:,}", count=f"{view.line_count:,}"), "$muted"))
         if view.is_following and self._is_live:
-            line += [("  ", ""), ("● following", "$running")]
+            line += [("  ", ""), (f"● {_('following')}", "$running")]
         elif not self._is_live:
-            line += [("  ", ""), ("complete", "$faint")]
+            line += [("  ", ""), (_("complete"), "$faint")]
         else:
-            line += [("  ", ""), ("○ holding", "$warn")]
+            line += [("  ", ""), (f"○ {_('holding')}", "$warn")]
         return tuple(line)
 
     @on(LogView.Moved)

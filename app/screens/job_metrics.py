@@ -4,6 +4,7 @@ from textual.app import ComposeResult
 from textual.containers import Grid, VerticalScroll
 
 from agentic_rl_tui.app.present.metrics import MetricBook, charts
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.chart import Chart, Line
 from agentic_rl_tui.widgets.panels import Empty
 
@@ -23,8 +24,8 @@ class JobMetrics(VerticalScroll, can_focus=True):
         facts = charts(book)
         empty = self.query_one("#metrics-empty", Empty)
         empty.display = not facts
-        empty.title = "No numbers yet" if is_live else "This log holds no numbers"
-        empty.body = ((("They are read from the log as steps finish.", "$muted"),),)
+        empty.title = _("No numbers yet") if is_live else _("This log holds no numbers")
+        empty.body = (((_("They are read from the log as steps finish."), "$muted"),),)
         grid = self.query_one("#metrics-grid", Grid)
         grid.display = bool(facts)
         for item in facts:

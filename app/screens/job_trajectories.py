@@ -10,17 +10,18 @@ from textual.message import Message
 from textual.widgets import ContentSwitcher
 
 from agentic_rl_tui.app.present.trajectories import (
-    ROLLOUT_COLUMNS,
-    SAMPLE_COLUMNS,
-    STEP_COLUMNS,
     RolloutRow,
     SampleRow,
     StepRow,
     conversation,
+    rollout_columns,
     rollout_rows,
+    sample_columns,
     sample_rows,
+    step_columns,
     step_rows,
 )
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Empty, Note
@@ -53,12 +54,12 @@ class JobTrajectories(Vertical):
     def compose(self) -> ComposeResult:
         with ContentSwitcher(id="trajectory-levels", initial="trajectory-empty"):
             yield Empty(id="trajectory-empty")
-            steps: Table[StepRow] = Table(STEP_COLUMNS, lambda row: row.key, id="trajectory-steps")
+            steps: Table[StepRow] = Table(step_columns(), lambda row: row.key, id="trajectory-steps")
             yield steps
-            samples: Table[SampleRow] = Table(SAMPLE_COLUMNS, lambda row: row.key, id="trajectory-samples")
+            samples: Table[SampleRow] = Table(sample_columns(), lambda row: row.key, id="trajectory-samples")
             yield samples
             with Vertical(id="trajectory-group"):
-                rollouts: Table[RolloutRow] = Table(ROLLOUT_COLUMNS, lambda row: row.key, id="trajectory-rollouts")
+                rollouts: Table[RolloutRow] = Table(rollout_columns(), lambda row: row.key, id="trajectory-rollouts")
                 yield rollouts
                 with VerticalScroll(id="trajectory-talk"):
                     yield Note(id="trajectory-text")
@@ -78,7 +79,7 @@ class JobTrajectories(Vertical):
         try:
             page = await arl.backend.trajectories(self.job_id, step=step, sample=sample, phase=self.phase)
         except ArlError as error:
-            arl.fail(error, "read the trajectories")
+            arl.fail(error, _("read the trajectories"))
         else:
             self.post_message(self.Came(level, page))
 
@@ -90,8 +91,8 @@ class JobTrajectories(Vertical):
             self.query_one("#trajectory-steps", Table).items = rows
             if not rows:
                 empty = self.query_one(Empty)
-                empty.title = "No trajectories yet" if event.page is not None else "No trajectories here"
-                why = "They come with the first finished step." if event.page is not None else _WHY_NONE
+                empty.title = _("No trajectories yet") if event.page is not None else _("No trajectories here")
+                why = _("They come with the first finished step.") if event.page is not None else _(_WHY_NONE)
                 empty.body = (((why, "$muted"),),)
             if self.level == "steps":
                 self._open("trajectory-steps" if rows else "trajectory-empty")
@@ -143,8 +144,8 @@ class JobTrajectories(Vertical):
     def way_back(self) -> str | None:
         """What one step back is called; None at the first level."""
         if self.query_one("#trajectory-talk").has_focus:
-            return "back to the rollouts"
-        return {"samples": "back to the steps", "group": "back to the samples"}.get(self.level)
+            return _("back to the rollouts")
+        return {"samples": _("back to the steps"), "group": _("back to the samples")}.get(self.level)
 
     def back(self) -> None:
         if self.query_one("#trajectory-talk").has_focus:
@@ -158,10 +159,11 @@ class JobTrajectories(Vertical):
         """Where we are, for the line of tabs."""
         parts = []
         if self.level != "steps" and self.step is not None:
-            parts.append(f"{self.phase} step {self.step}")
+            named = _("validation, step {step}") if self.phase == "validation" else _("step {step}")
+            parts.append(named.format(step=self.step))
         if self.level == "group" and self.sample is not None:
-            parts.append(f"sample {self.sample}")
+            parts.append(_("sample {sample}").format(sample=self.sample))
         return ((" › ".join(parts), "$muted"),) if parts else ()
 
 
-_WHY_NONE = "Only the local platform keeps every rollout of a job."
+_WHY_NONE = N_("Only the local platform keeps every rollout of a job.")

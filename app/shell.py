@@ -19,6 +19,7 @@ from agentic_rl_tui.app.present.states import health_look
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog, state_of
 from agentic_rl_tui.app.telling import Telling
 from agentic_rl_tui.app.where import PLACES, place_name
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, NoKey
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Health, PlaceTab
@@ -158,10 +159,14 @@ class ArlApp(Telling):
         wrong = keymap.check_keymap(mine)
         for sentence in wrong:
             self.problems.add(
-                Problem("use your keys", sentence, "Correct [keys] in the config file; the defaults are in force.")
+                Problem(
+                    _("use your keys"),
+                    sentence,
+                    _("Correct [keys] in the config file; the defaults are in force."),
+                )
             )
         if wrong:
-            self.warn("Your keys have problems; the default keys are in force. Press ! to read them")
+            self.warn(_("Your keys have problems; the default keys are in force. Press ! to read them"))
         elif mine:
             self.set_keymap(mine)
 
@@ -174,11 +179,14 @@ class ArlApp(Telling):
             try:
                 secret = self.settings.api_key()
             except NoKey:
-                label = f"{profile.name} no key"
+                label = _("{profile} no key").format(profile=profile.name)
             except ArlError:
-                label = f"{profile.name} bad key"
+                label = _("{profile} bad key").format(profile=profile.name)
             else:
-                label = f"{profile.name} {secret} from {secret.origin.split()[0]}" if secret else profile.name
+                label = profile.name
+                if secret:
+                    origin = secret.origin.split()[0]
+                    label = _("{profile} {key} from {origin}").format(profile=profile.name, key=secret, origin=origin)
         self.set_reactive(ArlApp.profile_shown, label)
 
     # The backend
@@ -216,7 +224,7 @@ class ArlApp(Telling):
     @on(ConnectFailed)
     def _connect_failed(self, event: ConnectFailed) -> None:
         self.set_health("no_key" if isinstance(event.error, NoKey) else "failing")
-        self.fail(event.error, f"use profile {self.settings.profile_name}")
+        self.fail(event.error, _("use profile {name}").format(name=self.settings.profile_name))
 
     def set_health(self, state: str) -> None:
         look = health_look(state)
@@ -306,7 +314,7 @@ class ArlApp(Telling):
             self.action_leave()
         else:
             self._interrupted_at = now
-            self.say("Press ctrl+c again to leave; jobs go on")
+            self.say(_("Press ctrl+c again to leave; jobs go on"))
 
     def action_leave(self) -> None:
         self.exit(0)

@@ -4,6 +4,7 @@ import traceback
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, AuthError, NoKey, PlatformError, Unreachable
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
@@ -22,7 +23,7 @@ class Problem:
 
     @property
     def title(self) -> str:
-        return f"Could not {self.doing}" if self.doing else "Something went wrong"
+        return _("Could not {doing}").format(doing=self.doing) if self.doing else _("Something went wrong")
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from textual.worker import Worker, WorkerState
 
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog, problem
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.models.text import plain
@@ -43,8 +44,8 @@ class Telling(App[int]):
     def report_bug(self, error: BaseException, doing: str) -> None:
         item = self.keep(error, doing)
         self.notify(
-            f"{item.message}\nPress ! to read and copy the report.",
-            title="A fault of this program",
+            _("{message}\nPress ! to read and copy the report.").format(message=item.message),
+            title=_("A fault of this program"),
             severity="error",
             timeout=10,
             markup=False,
@@ -80,4 +81,4 @@ class Telling(App[int]):
     def copy(self, text: str, what: str) -> None:
         """Send `text` to the terminal's clipboard; whether it arrives is the terminal's affair, so no claim is made."""
         self.copy_to_clipboard(text)
-        self.say(f"Sent the {what} to the terminal's clipboard")
+        self.say(_("Sent the {what} to the terminal's clipboard").format(what=what))

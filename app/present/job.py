@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import moment, parse_time, short_duration
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.core.models.text import plain
@@ -30,7 +31,7 @@ def timeline(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
     created = parse_time(job.create_time, zone)
     ended = parse_time(job.end_time, zone)
     look = job_look(job.status)
-    line: list[Span] = [("✔ ", "$succeeded"), ("created", "$ink")]
+    line: list[Span] = [("✔ ", "$succeeded"), (_("created"), "$ink")]
     if created is not None:
         line.append((f" {moment(created, now, zone)}", "$muted"))
     since = "" if created is None else short_duration((ended or now) - created)
@@ -39,11 +40,11 @@ def timeline(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
         if ended is not None:
             line.append((f" {moment(ended, now, zone)}", "$muted"))
         if since:
-            line.append((f"  after {since}", "$muted"))
+            line.append((_("  after {time}").format(time=since), "$muted"))
     else:
         if since:
-            line.append((f" for {since}", "$muted"))
-        line += [("  ──  ", "$line"), ("○ end", "$faint")]
+            line.append((_(" for {time}").format(time=since), "$muted"))
+        line += [("  ──  ", "$line"), (_("○ end"), "$faint")]
     return tuple(line)
 
 
@@ -55,7 +56,7 @@ def progress_line(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
     total = progress.total_steps
     line: list[Span] = [(str(progress.step), "$ink bold")]
     if not total:
-        return (*line, (" steps", "$muted"))
+        return (*line, (ngettext(" step", " steps", progress.step), "$muted"))
     share = progress.step / total
     color = "$running" if not is_terminal(job.status) else job_look(job.status).style
     filled = bar(share, BAR_WIDTH)
@@ -63,7 +64,7 @@ def progress_line(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
     created = parse_time(job.create_time, zone)
     if not is_terminal(job.status) and created is not None and 0 < progress.step < total:
         left = (now - created) / progress.step * (total - progress.step)
-        line.append((f"  about {short_duration(left)} left", "$muted"))
+        line.append((_("  about {time} left").format(time=short_duration(left)), "$muted"))
     if progress.phase and not is_terminal(job.status):
         line.append((f"  {clean(progress.phase)}", "$muted"))
     return tuple(line)
@@ -71,25 +72,25 @@ def progress_line(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
 
 def made_of(job: "Job", report: Mapping[str, Any] | None) -> tuple[Section, ...]:
     """What a job is made of: model, data, functions, hyper-parameters."""
-    kind = "OPD: learns from a teacher" if job.is_opd else "RL: learns from rewards"
+    kind = _("OPD: learns from a teacher") if job.is_opd else _("RL: learns from rewards")
     facts = [
-        Fact("id", clean(job.job_id)),
-        Fact("kind", kind),
-        Fact("model", clean(job.model or job.base_model or "–")),
+        Fact(_("id"), clean(job.job_id)),
+        Fact(_("kind"), kind),
+        Fact(_("model"), clean(job.model or job.base_model or "–")),
     ]
     if job.teacher_model:
-        facts.append(Fact("teacher", clean(job.teacher_model)))
+        facts.append(Fact(_("teacher"), clean(job.teacher_model)))
     if job.finetuned_output:
-        facts.append(Fact("output", clean(job.finetuned_output)))
-    facts += _files("training", job.training_file_ids)
-    facts += _files("validation", job.validation_file_ids)
-    sections = [Section("JOB", tuple(facts))]
+        facts.append(Fact(_("output"), clean(job.finetuned_output)))
+    facts += _files(_("training"), job.training_file_ids)
+    facts += _files(_("validation"), job.validation_file_ids)
+    sections = [Section(_("JOB"), tuple(facts))]
     functions = _functions(report)
     if functions:
-        sections.append(Section("FUNCTIONS", functions))
+        sections.append(Section(_("FUNCTIONS"), functions))
     settings = _settings(job.hyper_parameters)
     if settings:
-        sections.append(Section("HYPER-PARAMETERS", settings))
+        sections.append(Section(_("HYPER-PARAMETERS"), settings))
     return tuple(sections)
 
 
@@ -103,14 +104,15 @@ def _functions(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
     for item in (report or {}).get("functions") or ():
         value: list[Span] = [(clean(item.get("name", "?")), "$ink")]
         if item.get("weight") is not None:
-            value.append((f"  weight {item['weight']:g}", "$muted"))
+            value.append((_("  weight {weight:g}").format(weight=item["weight"]), "$muted"))
         if item.get("calls"):
-            value.append((f"  {item['calls']:,} calls", "$muted"))
+            calls = ngettext("  {count:,} call", "  {count:,} calls", item["calls"]).format(count=item["calls"])
+            value.append((calls, "$muted"))
         if item.get("p50_s") is not None:
             value.append((f"  p50 {item['p50_s'] * 1000:.0f} ms", "$muted"))
         failures = sum(dict(item.get("failures") or {}).values())
         if failures:
-            value.append((f"  {failures} failed", "$failed"))
+            value.append((_("  {count} failed").format(count=failures), "$failed"))
         found.append(Fact(clean(item.get("kind", "function")).replace("_", " "), value))
     return tuple(found)
 
@@ -125,22 +127,24 @@ def outcome(job: "Job", report: Mapping[str, Any] | None) -> tuple[Section, ...]
     facts: list[Fact] = []
     rewards = job.progress.rewards if job.progress else ()
     if rewards:
-        facts.append(Fact("reward", [(f"{rewards[-1]:.3f}", "$ink bold"), *_since(rewards)]))
-        facts.append(Fact("best step", f"{max(rewards):.3f}"))
+        facts.append(Fact(_("reward"), [(f"{rewards[-1]:.3f}", "$ink bold"), *_since(rewards)]))
+        facts.append(Fact(_("best step"), f"{max(rewards):.3f}"))
     if job.progress and job.progress.validation is not None:
-        facts.append(Fact("validation", [(f"{job.progress.validation:.3f}", "$succeeded bold")]))
+        facts.append(Fact(_("validation"), [(f"{job.progress.validation:.3f}", "$succeeded bold")]))
     if report:
         share = report.get("zero_variance_share")
         if share is not None:
             style = "$warn" if share > 0.5 else "$ink"
-            facts.append(Fact("no spread", [(f"{share:.0%}", style), (" of the groups taught nothing", "$muted")]))
+            facts.append(
+                Fact(_("no spread"), [(f"{share:.0%}", style), (_(" of the groups taught nothing"), "$muted")])
+            )
         totals = report.get("totals") or {}
         if totals.get("rollouts"):
-            facts.append(Fact("rollouts", _rollouts(totals)))
-    sections = [Section("RESULT", tuple(facts))] if facts else []
+            facts.append(Fact(_("rollouts"), _rollouts(totals)))
+    sections = [Section(_("RESULT"), tuple(facts))] if facts else []
     checkpoints = _checkpoints(report)
     if checkpoints:
-        sections.append(Section("CHECKPOINTS", checkpoints))
+        sections.append(Section(_("CHECKPOINTS"), checkpoints))
     return tuple(sections)
 
 
@@ -149,14 +153,17 @@ def _since(rewards: Sequence[float]) -> list[Span]:
         return []
     change = rewards[-1] - rewards[0]
     glyph, style = ("▲", "$succeeded") if change > 0.02 else ("▼", "$failed") if change < -0.02 else ("▬", "$muted")
-    return [("  ", ""), (f"{glyph} {change:+.3f}", style), (" since the start", "$muted")]
+    return [("  ", ""), (f"{glyph} {change:+.3f}", style), (_(" since the start"), "$muted")]
 
 
 def _rollouts(totals: Mapping[str, Any]) -> list[Span]:
     line: list[Span] = [(f"{totals['rollouts']:,}", "$ink")]
-    for key, word in (("failed_rollouts", "failed"), ("failed_rewards", "without a reward")):
+    for key, text in (
+        ("failed_rollouts", N_("  {count:,} failed")),
+        ("failed_rewards", N_("  {count:,} without a reward")),
+    ):
         if totals.get(key):
-            line.append((f"  {totals[key]:,} {word}", "$failed"))
+            line.append((_(text).format(count=totals[key]), "$failed"))
     return line
 
 
@@ -170,8 +177,8 @@ def _checkpoints(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
         if score is not None:
             value.append((f"  {score:.3f}", "$muted"))
         if item.get("is_best"):
-            value.append(("  ★ best", "$succeeded"))
-        found.append(Fact(f"step {item.get('step', '?')}", value))
+            value.append((_("  ★ best"), "$succeeded"))
+        found.append(Fact(_("step {step}").format(step=item.get("step", "?")), value))
     return tuple(found)
 
 
@@ -182,11 +189,11 @@ def failure_lines(job: "Job", trouble: Sequence[tuple[int, str]]) -> tuple[tuple
     """Why a job failed: the service's words, then the log lines that matter. trouble: line numbers from 1, texts."""
     if job.status != JobStatus.FAILED:
         return ()
-    title: list[Span] = [("✗ ", "$failed"), ("Failed", "$failed bold")]
+    title: list[Span] = [("✗ ", "$failed"), (_("Failed"), "$failed bold")]
     if job.code:
         title.append((f"  {clean(job.code)}", "$muted"))
     lines: list[tuple[Span, ...]] = [tuple(title)]
-    lines.append(((clean(job.message or "The service gave no reason."), "$ink"),))
+    lines.append(((clean(job.message or _("The service gave no reason.")), "$ink"),))
     if trouble:
         lines.append((("", ""),))
         lines += [((f"{number:>6}  ", "$faint"), (_HEAD.sub("", text), "$muted")) for number, text in trouble]

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
-from agentic_rl_tui.app.present.states import Look, job_look
+from agentic_rl_tui.app.present.states import Look, english_word, job_look
 from agentic_rl_tui.app.present.times import coarse_duration, parse_time, short_duration
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import ACTIVE, JobStatus, is_terminal
 from agentic_rl_tui.core.models.text import plain
@@ -69,7 +70,8 @@ class JobRow:
 
     @property
     def haystack(self) -> str:
-        return f"{self.look.word} {self.name} {self.model} {self.kind} {self.job_id} {self.reason}".lower()
+        state = f"{self.look.word} {english_word(self.status)}"
+        return f"{state} {self.name} {self.model} {self.kind} {self.job_id} {self.reason}".lower()
 
 
 def job_row(job: "Job", *, now: float, zone: tzinfo) -> JobRow:
@@ -137,16 +139,29 @@ def _reward(row: JobRow, width: int) -> Cell:
     return [(curve.ljust(room), color), (f"{row.reward:>{_VALUE_WIDTH}.2f}", "$ink")]
 
 
+def _name_key(row: JobRow) -> str:
+    return row.name
+
+
+def _age_key(row: JobRow) -> float:
+    return -(row.created or 0.0)
+
+
 JOB_COLUMNS: tuple[Column[JobRow], ...] = (
-    Column("status", "STATUS", _status, 11, sort=lambda row: row.look.word),
-    Column("name", "NAME", lambda row, width: [(clip_middle(row.name, width), "$ink")], 22, 40, sort=lambda r: r.name),
-    Column("model", "MODEL", lambda row, _: [(row.model, "$muted")], 12, 22, fold=2, sort=lambda r: r.model),
-    Column("type", "TYPE", lambda row, _: [(row.kind, "$muted")], 4, fold=3, sort=lambda r: r.kind),
-    Column("step", "STEP", _step, 7, align="right", sort=lambda r: r.step or 0, reverse=True),
-    Column("reward", "REWARD", _reward, 16, 44, sort=lambda r: r.reward if r.rewards else -math.inf, reverse=True),
-    Column("age", "AGE", lambda row, _: [(row.age, "$muted")], 6, align="right", sort=lambda r: -(r.created or 0.0)),
-    Column("id", "ID", lambda row, width: [(clip_middle(row.job_id, width), "$faint")], 10, 26, fold=4),
+    Column("status", N_("STATUS"), _status, 11, sort=lambda row: row.look.word),
+    Column("name", N_("NAME"), lambda row, width: [(clip_middle(row.name, width), "$ink")], 22, 40, sort=_name_key),
+    Column("model", N_("MODEL"), lambda row, _width: [(row.model, "$muted")], 12, 22, fold=2, sort=lambda r: r.model),
+    Column("type", N_("TYPE"), lambda row, _width: [(row.kind, "$muted")], 4, fold=3, sort=lambda r: r.kind),
+    Column("step", N_("STEP"), _step, 7, align="right", sort=lambda r: r.step or 0, reverse=True),
+    Column("reward", N_("REWARD"), _reward, 16, 44, sort=lambda r: r.reward if r.rewards else -math.inf, reverse=True),
+    Column("age", N_("AGE"), lambda row, _width: [(row.age, "$muted")], 6, align="right", sort=_age_key),
+    Column("id", N_("ID"), lambda row, width: [(clip_middle(row.job_id, width), "$faint")], 10, 26, fold=4),
 )
+
+
+def job_columns() -> tuple[Column[JobRow], ...]:
+    """The columns with their titles in the language in force."""
+    return tuple(replace(column, title=_(column.title)) for column in JOB_COLUMNS)
 
 
 def job_filter(text: str) -> Callable[[JobRow], bool] | None:
@@ -161,7 +176,7 @@ def job_filter(text: str) -> Callable[[JobRow], bool] | None:
 
 
 _FIELDS: dict[str, Callable[[JobRow], str]] = {
-    "status": lambda row: row.look.word,
+    "status": lambda row: f"{english_word(row.status)} {row.look.word}",
     "name": lambda row: row.name,
     "model": lambda row: row.model,
     "type": lambda row: row.kind,
@@ -181,12 +196,14 @@ def _word_test(word: str) -> Callable[[JobRow], bool]:
 
 def counts(rows: Sequence[JobRow]) -> tuple[tuple[str, str], ...]:
     """``12 jobs · 1 running · 1 failed`` as spans, states in their colours."""
-    line: list[tuple[str, str]] = [(f"{len(rows)} job{'' if len(rows) == 1 else 's'}", "$muted")]
+    line: list[tuple[str, str]] = [
+        (ngettext("{count} job", "{count} jobs", len(rows)).format(count=len(rows)), "$muted")
+    ]
     tally: dict[str, int] = {}
     for row in rows:
         tally[row.status] = tally.get(row.status, 0) + 1
     for status in (JobStatus.RUNNING, JobStatus.CANCELING, JobStatus.PENDING, JobStatus.QUEUING, JobStatus.FAILED):
         if tally.get(status):
             look = job_look(status)
-            line += [(" · ", "$faint"), (f"{tally[status]} {look.word}", look.style)]
+            line += [(" · ", "$faint"), (_("{count} {state}").format(count=tally[status], state=look.word), look.style)]
     return tuple(line)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from agentic_rl_tui.app.backend import StepNews
 from agentic_rl_tui.app.present.times import short_duration
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.cells import Span, clip
@@ -71,7 +72,7 @@ def step_line(step: StepLine) -> tuple[Span, ...]:
     if step.state == "started" and step.total:
         rest = [(bar(step.done / step.total, _BAR_WIDTH), "$running on $line"), (f" {_amount(step)}", "$muted")]
     elif step.is_reused:
-        rest = [("reused", "$muted")]
+        rest = [(_("reused"), "$muted")]
     elif step.state == "finished" and step.seconds is not None and step.seconds >= 0.05:
         rest = [(f"{step.seconds:.1f}s" if step.seconds < 60 else short_duration(step.seconds), "$muted")]
     if step.detail and step.state != "failed":
@@ -83,8 +84,8 @@ def step_line(step: StepLine) -> tuple[Span, ...]:
 
 def _amount(step: StepLine) -> str:
     if step.unit == "bytes":
-        return f"{size(step.done)} of {size(step.total or 0)}"
-    return f"{step.done} of {step.total} {step.unit}".rstrip()
+        return _("{done} of {total}").format(done=size(step.done), total=size(step.total or 0))
+    return _("{done} of {total} {unit}").format(done=step.done, total=step.total, unit=step.unit).rstrip()
 
 
 def size(count: int) -> str:

@@ -2,6 +2,9 @@
 
 from datetime import datetime, tzinfo
 
+from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.widgets.cells import Span
+
 
 def parse_time(text: str | None, zone: tzinfo) -> float | None:
     """Seconds since the epoch of a server's ``YYYY-MM-DD HH:MM:SS`` or ISO text; None where it is neither."""
@@ -27,6 +30,12 @@ def short_duration(seconds: float) -> str:
         return f"{hours}h{minutes:02}m"
     days, hours = divmod(hours, 24)
     return f"{days}d{hours}h" if days < 10 else f"{days}d"
+
+
+def stale_note(age_s: float | None) -> Span:
+    """What stands where a refresh failed: how old the facts on the screen are. None: there never were any."""
+    age = _("never updated") if age_s is None else _("{age} old").format(age=short_duration(age_s))
+    return (_("⚠ stale · {age}").format(age=age), "$warn")
 
 
 def coarse_duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen, Screen
 from textual.worker import Worker, WorkerState
 
 from agentic_rl_tui.app.keymap import bindings, by_id, key_label
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import HeaderBar, KeyBar, KeyHint
 from agentic_rl_tui.widgets.prompt import Prompt
@@ -99,7 +100,7 @@ class PlaceScreen(Reporting[None]):
             action = by_id(active.binding.id or "")
             if action is None or not action.footer or action.footer in ranked:
                 continue
-            label = action.label
+            label = _(action.label)
             if action.id == "view.back":
                 if layer is None:
                     continue
@@ -129,7 +130,7 @@ class PlaceScreen(Reporting[None]):
         """`why_not`, and the wish to change nothing when the program was started read-only."""
         action = by_id(action_id)
         if action is not None and action.dangerous and self.arl.options.is_read_only:
-            return "Started with --read-only: nothing can be changed from here"
+            return _("Started with --read-only: nothing can be changed from here")
         return self.why_not(action_id)
 
     def may(self, action_id: str) -> bool:
@@ -143,7 +144,7 @@ class PlaceScreen(Reporting[None]):
 
     def _all_layers(self) -> Iterator[Layer]:
         if self.prompt.is_open:
-            yield Layer("close", self.prompt.leave)
+            yield Layer(_("close"), self.prompt.leave)
         yield from self.undo_layers()
         if self.is_on_top_of_another:
             yield Layer(self.back_label, self.leave_screen)
@@ -161,7 +162,7 @@ class PlaceScreen(Reporting[None]):
 
     @property
     def back_label(self) -> str:
-        return "back"
+        return _("back")
 
     def leave_screen(self) -> None:
         self.app.pop_screen()

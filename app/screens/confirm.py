@@ -7,6 +7,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
 from agentic_rl_tui.app.screens.base import Dialog
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Note
 
@@ -41,7 +42,9 @@ class Confirm(Dialog[bool]):
             note.lines = self._lines
             yield note
             if self._type_first is not None:
-                yield Input(placeholder=f"type {self._type_first} to go on", id="dialog-input", compact=True)
+                yield Input(
+                    placeholder=_("type {word} to go on").format(word=self._type_first), id="dialog-input", compact=True
+                )
             with Horizontal(id="dialog-buttons"):
                 yield Button(self._no, id="no", compact=True)
                 yield Button(self._yes, id="yes", compact=True, classes="-danger", disabled=not self._is_free)

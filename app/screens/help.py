@@ -8,6 +8,7 @@ from textual.widgets import Static
 
 from agentic_rl_tui.app.keymap import SCOPES, by_id, key_label
 from agentic_rl_tui.app.screens.base import Dialog
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Fact, Facts, Section
 
@@ -23,11 +24,11 @@ def help_sections(screen: "Screen[object]") -> tuple[Section, ...]:
         action = by_id(action_id)
         if action is not None:
             style = "$warn" if action.dangerous else "$ink"
-            value: list[Span] = [(action.help, style)]
+            value: list[Span] = [(_(action.help), style)]
             scopes.setdefault(action.scope, []).append(Fact("  ".join(labels[:3]), value))
     order = ["jobs", "job", "jobfile", "workspace", "functions", "log", "table", "view", "app"]
     ranked = sorted(scopes, key=lambda scope: order.index(scope) if scope in order else 0)
-    return tuple(Section(SCOPES.get(scope, scope), tuple(scopes[scope])) for scope in ranked)
+    return tuple(Section(_(SCOPES.get(scope, scope)), tuple(scopes[scope])) for scope in ranked)
 
 
 class Help(Dialog[None]):
@@ -39,13 +40,13 @@ class Help(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog", classes="-wide"):
-            yield Static("Keys that work here", id="dialog-title", markup=False)
+            yield Static(_("Keys that work here"), id="dialog-title", markup=False)
             with VerticalScroll(id="help-body"):
                 facts = Facts()
                 facts.sections = self._sections
                 yield facts
             yield Static(
-                'esc closes · keys can be changed in the config file, e.g. [keys.jobs] cancel = "X"',
+                _('esc closes · keys can be changed in the config file, e.g. [keys.jobs] cancel = "X"'),
                 id="dialog-foot",
                 markup=False,
             )

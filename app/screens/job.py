@@ -23,7 +23,7 @@ from agentic_rl_tui.app.present.job import clean
 from agentic_rl_tui.app.present.jobs import JobRow, job_row
 from agentic_rl_tui.app.present.metrics import as_csv
 from agentic_rl_tui.app.present.states import job_look
-from agentic_rl_tui.app.present.times import short_duration
+from agentic_rl_tui.app.present.times import stale_note
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.job_logs import JobLogs
 from agentic_rl_tui.app.screens.job_overview import JobOverview
@@ -31,6 +31,7 @@ from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.traces_list import TraceList
 from agentic_rl_tui.app.surfaces import Outage
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.styles import themes
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job
 
 TABS = (
-    Tab("overview", "Overview"),
-    Tab("logs", "Logs"),
-    Tab("metrics", "Metrics"),
-    Tab("trajectories", "Trajectories"),
-    Tab("traces", "Traces"),
+    Tab("overview", N_("Overview")),
+    Tab("logs", N_("Logs")),
+    Tab("metrics", N_("Metrics")),
+    Tab("trajectories", N_("Trajectories")),
+    Tab("traces", N_("Traces")),
 )
 TROUBLE_LINES = 6
 SHOW_EVERY_S = 0.1
@@ -115,7 +116,7 @@ class JobScreen(JobVerbs):
             yield JobLogs(self.feed.source)
 
     def on_mount(self) -> None:
-        self.query_one(TabBar).tabs = TABS
+        self.query_one(TabBar).tabs = tuple(Tab(tab.name, _(tab.title)) for tab in TABS)
         self.watch_tab()
         self._show()
         self.load()
@@ -149,7 +150,7 @@ class JobScreen(JobVerbs):
     @on(LoadFailed)
     def _load_failed(self, event: LoadFailed) -> None:
         if self._outage.failed():
-            self.arl.fail(event.error, f"read job {self.job_id}")
+            self.arl.fail(event.error, _("read job {job_id}").format(job_id=self.job_id))
         self._show()
         self._plan(getattr(event.error, "retry_after_s", None))
 
@@ -237,8 +238,8 @@ class JobScreen(JobVerbs):
     def _stream_ended(self, event: StreamEnded) -> None:
         self._is_stream_over = True
         if event.error is not None:
-            self.arl.fail(event.error, f"follow the log of {self.job_id}")
-            self._stream_note = (("⚠ the stream broke off · ^r tries again", "$warn"),)
+            self.arl.fail(event.error, _("follow the log of {job_id}").format(job_id=self.job_id))
+            self._stream_note = ((_("⚠ the stream broke off · ^r tries again"), "$warn"),)
         self._show_stream()
         self.load()
 
@@ -252,7 +253,7 @@ class JobScreen(JobVerbs):
         job = self.job
         if job is None:
             heading.title = self.job_id
-            heading.facts = (("reading …", "$muted"),)
+            heading.facts = ((_("reading …"), "$muted"),)
             return
         look = job_look(job.status)
         heading.title = clean(job.job_name or job.job_id)
@@ -275,8 +276,7 @@ class JobScreen(JobVerbs):
         if not self._outage.failures:
             return ()
         good = self._outage.last_good_s
-        age = "never updated" if good is None else f"{short_duration(self.arl.clock() - good)} old"
-        return ((f"⚠ stale · {age}", "$warn"),)
+        return (stale_note(None if good is None else self.arl.clock() - good),)
 
     def _show_metrics(self) -> None:
         for pane in self.query("JobMetrics"):
@@ -346,9 +346,9 @@ class JobScreen(JobVerbs):
     @on(LogView.Asked)
     async def _asked(self, event: LogView.Asked) -> None:
         if event.what == "line":
-            await self.prompt.ask("line", "line", hint=f"1 to {event.view.line_count:,}")
+            await self.prompt.ask("line", _("line"), hint=_("1 to {last:,}").format(last=event.view.line_count))
         else:
-            await self.prompt.ask("search", "/", hint="text or regular expression; capitals make case count")
+            await self.prompt.ask("search", "/", hint=_("text or regular expression; capitals make case count"))
 
     @on(Prompt.Given)
     def _given(self, event: Prompt.Given) -> None:
@@ -361,23 +361,23 @@ class JobScreen(JobVerbs):
         elif event.text.strip().replace(",", "").isdigit():
             view.go_to(int(event.text.strip().replace(",", "")) - 1)
         else:
-            self.arl.refuse(f"{event.text!r} is no line number")
+            self.arl.refuse(_("{text!r} is no line number").format(text=event.text))
         self._show_tabs()
         self.refresh_hints()
 
     @on(LogView.SearchEnded)
     def _search_ended(self, event: LogView.SearchEnded) -> None:
         if event.line is None:
-            what = "No error line" if event.pattern is TROUBLE else f"No line matches {event.pattern.pattern!r}"
-            self.arl.refuse(what)
+            missing = _("No line matches {pattern!r}").format(pattern=event.pattern.pattern)
+            self.arl.refuse(_("No error line") if event.pattern is TROUBLE else missing)
         elif event.went_round:
-            self.arl.say("Searched past the end, on from the other side")
+            self.arl.say(_("Searched past the end, on from the other side"))
         self._show_tabs()
 
     def undo_layers(self) -> Iterator[Layer]:
         view = self.query_one(JobLogs).view
         if self.tab == "logs" and (view.pattern is not None or view.match_line is not None):
-            yield Layer("clear search", self._clear_search)
+            yield Layer(_("clear search"), self._clear_search)
         pane = self._trajectories
         if self.tab == "trajectories" and pane is not None and pane.way_back is not None:
             yield Layer(pane.way_back, pane.back)
@@ -388,7 +388,7 @@ class JobScreen(JobVerbs):
 
     @property
     def back_label(self) -> str:
-        return "back to jobs"
+        return _("back to jobs")
 
     # Verbs
 
@@ -407,7 +407,7 @@ class JobScreen(JobVerbs):
         name = clean(self.job.job_name or self.job_id) if self.job is not None else self.job_id
         ending = "csv" if self.tab == "metrics" else "log"
         target = self.arl.settings.workspace / f"{name.replace('/', '_')}.{ending}"
-        await self.prompt.ask("save", "save to", text=str(target))
+        await self.prompt.ask("save", _("save to"), text=str(target))
 
     @work(thread=True, group="job.save", exit_on_error=False)
     def _save(self, target: Path, what: str) -> None:
@@ -416,19 +416,20 @@ class JobScreen(JobVerbs):
             with target.open("x", encoding="utf-8", errors="replace") as file:
                 file.writelines(f"{line}\n" for line in lines)
         except OSError as error:
-            self.post_message(self.SaveEnded(target, ConfigError(f"{target} cannot be written: {error.strerror}")))
+            unwritable = _("{path} cannot be written: {reason}").format(path=target, reason=error.strerror)
+            self.post_message(self.SaveEnded(target, ConfigError(unwritable)))
         else:
             self.post_message(self.SaveEnded(target))
 
     @on(SaveEnded)
     def _saved(self, event: SaveEnded) -> None:
         if event.error is not None:
-            self.arl.fail(event.error, "save")
+            self.arl.fail(event.error, _("save"))
         else:
-            self.arl.say(f"Wrote {event.target}")
+            self.arl.say(_("Wrote {path}").format(path=event.target))
 
     def action_copy(self) -> None:
-        self.arl.copy(self.job_id, "job id")
+        self.arl.copy(self.job_id, _("job id"))
 
     def action_cancel(self) -> None:
         if self.may("job.cancel"):

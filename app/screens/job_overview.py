@@ -9,6 +9,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
 
 from agentic_rl_tui.app.present.job import failure_lines, made_of, outcome, progress_line, timeline
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.status import is_terminal
 from agentic_rl_tui.widgets.area import AreaChart
 from agentic_rl_tui.widgets.lines import LineSource
@@ -31,12 +32,12 @@ class JobOverview(VerticalScroll, can_focus=True):
         yield Note(id="job-failure")
         with Horizontal(id="job-columns"):
             with Vertical(id="job-left"):
-                yield Static("REWARD BY STEP", classes="caption", id="job-curve-title")
+                yield Static(_("REWARD BY STEP"), classes="caption", id="job-curve-title")
                 yield AreaChart(id="job-curve")
                 yield Static("", id="job-no-curve", markup=False)
                 yield Facts(id="job-outcome")
             yield Facts(id="job-made-of")
-        yield Static("LATEST", classes="caption", id="job-latest-title")
+        yield Static(_("LATEST"), classes="caption", id="job-latest-title")
         latest = LogView(margin=1, id="job-latest")
         latest.can_focus = False
         yield latest
@@ -77,6 +78,7 @@ class JobOverview(VerticalScroll, can_focus=True):
         curve.display = len(rewards) > 1
         waiting = self.query_one("#job-no-curve", Static)
         waiting.display = not curve.display
-        waiting.update("no reward came of this job" if is_terminal(job.status) else "comes with the second step")
+        over = is_terminal(job.status)
+        waiting.update(_("no reward came of this job") if over else _("comes with the second step"))
         self.query_one("#job-outcome", Facts).sections = outcome(job, report)
         self.query_one("#job-made-of", Facts).sections = made_of(job, report)

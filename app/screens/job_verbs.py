@@ -10,15 +10,28 @@ from agentic_rl_tui.app.mirror import forget
 from agentic_rl_tui.app.present.jobs import JobRow
 from agentic_rl_tui.app.screens.base import PlaceScreen
 from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.widgets.cells import Span
 
 MOST_NAMED = 8
 SHORT_ID = 4
 _MEANING = {
-    "cancel": "What is done so far is kept. A canceled job cannot go on.",
-    "delete": "The log and the results on the platform are lost for good.",
+    "cancel": N_("What is done so far is kept. A canceled job cannot go on."),
+    "delete": N_("The log and the results on the platform are lost for good."),
 }
+
+
+def _question(verb: str, rows: Sequence[JobRow]) -> tuple[str, str]:
+    """The title of the question and the words of its yes."""
+    count = len(rows)
+    if verb == "cancel":
+        title = _("Cancel {name}?") if count == 1 else ngettext("Cancel {count} job?", "Cancel {count} jobs?", count)
+        yes = _("Cancel job") if count == 1 else ngettext("Cancel {count} job", "Cancel {count} jobs", count)
+    else:
+        title = _("Delete {name}?") if count == 1 else ngettext("Delete {count} job?", "Delete {count} jobs?", count)
+        yes = _("Delete job") if count == 1 else ngettext("Delete {count} job", "Delete {count} jobs", count)
+    return title.format(name=rows[0].name, count=count), yes.format(count=count)
 
 
 class JobVerbs(PlaceScreen):
@@ -35,28 +48,31 @@ class JobVerbs(PlaceScreen):
     def objection(self, verb: str, rows: Sequence[JobRow]) -> str | None:
         """Why a verb has nothing to act on."""
         if not rows:
-            return "There is no job to act on"
+            return _("There is no job to act on")
         if verb == "cancel" and not any(row.can_cancel for row in rows):
-            return f"{rows[0].name} is over ({rows[0].look.word}); there is nothing to cancel"
+            text = _("{name} is over ({state}); there is nothing to cancel")
+            return text.format(name=rows[0].name, state=rows[0].look.word)
         if verb == "delete" and (active := next((row for row in rows if row.is_active), None)) is not None:
-            return f"{active.name} is {active.look.word}; cancel it before you delete it"
+            text = _("{name} is {state}; cancel it before you delete it")
+            return text.format(name=active.name, state=active.look.word)
         return None
 
     def ask(self, verb: str, rows: Sequence[JobRow]) -> None:
         """Name the jobs and what will become of them; more than one must be confirmed by typing."""
         rows = [row for row in rows if row.can_cancel] if verb == "cancel" else list(rows)
-        what = rows[0].name if len(rows) == 1 else f"{len(rows)} jobs"
         shown: list[tuple[Span, ...]] = [
             ((f"{row.look.glyph} ", row.look.style), (row.name, "$ink"), (f"  {row.job_id}", "$faint"))
             for row in rows[:MOST_NAMED]
         ]
         if len(rows) > MOST_NAMED:
-            shown.append(((f"  and {len(rows) - MOST_NAMED} more", "$muted"),))
+            more = _("  and {count} more").format(count=len(rows) - MOST_NAMED)
+            shown.append(((more, "$muted"),))
+        title, yes = _question(verb, rows)
         question = Confirm(
-            f"{verb.capitalize()} {what}?",
-            (*shown, (("", ""),), ((_MEANING[verb], "$muted"),)),
-            yes=f"{verb.capitalize()} {'job' if len(rows) == 1 else what}",
-            no="Keep",
+            title,
+            (*shown, (("", ""),), ((_(_MEANING[verb]), "$muted"),)),
+            yes=yes,
+            no=_("Keep"),
             type_first=rows[0].job_id[-SHORT_ID:] if len(rows) > 1 else None,
         )
 
@@ -81,7 +97,8 @@ class JobVerbs(PlaceScreen):
     @on(Acted)
     def _acted(self, event: Acted) -> None:
         if event.error is not None:
-            self.arl.fail(event.error, f"{event.verb} {event.row.name}")
+            doing = _("cancel {name}") if event.verb == "cancel" else _("delete {name}")
+            self.arl.fail(event.error, doing.format(name=event.row.name))
         elif event.verb == "delete" and (kept := self.arl.mirror_of(event.row.job_id)) is not None:
             forget(kept)
         self.acted(event)

@@ -14,12 +14,13 @@ from textual.timer import Timer
 from agentic_rl_tui.app.cache import read_jobs, write_jobs
 from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.poll import Pulse, delay_s
-from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_filter, job_row, kept_row, remembered_rows
-from agentic_rl_tui.app.present.times import short_duration
+from agentic_rl_tui.app.present.jobs import JobRow, counts, job_columns, job_filter, job_row, kept_row, remembered_rows
+from agentic_rl_tui.app.present.times import short_duration, stale_note
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.jobs_peek import JobPeek
 from agentic_rl_tui.app.surfaces import Outage, state_of
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading
@@ -66,7 +67,7 @@ class JobsScreen(JobVerbs):
 
     def body(self) -> ComposeResult:
         yield Heading(id="jobs-heading")
-        table: Table[JobRow] = Table(JOB_COLUMNS, lambda row: row.job_id, id="jobs-table")
+        table: Table[JobRow] = Table(job_columns(), lambda row: row.job_id, id="jobs-table")
         yield table
         yield Empty(id="jobs-empty")
         yield JobPeek(id="jobs-peek")
@@ -76,7 +77,7 @@ class JobsScreen(JobVerbs):
         return self.query_one("#jobs-table", Table)
 
     def on_mount(self) -> None:
-        self.query_one(Heading).title = "Jobs"
+        self.query_one(Heading).title = _("Jobs")
         self._remember()
         self._show()
         self.table.focus()
@@ -140,7 +141,7 @@ class JobsScreen(JobVerbs):
             self._pages_read = max(self._pages_read, page.page_no)
         self.is_stale = False
         if self._outage.succeeded(self.arl.clock()):
-            self.arl.say("The platform answers again")
+            self.arl.say(_("The platform answers again"))
         self.arl.set_health("ok")
         self._show()
         if self.arl.jobs_cache is not None:
@@ -151,7 +152,7 @@ class JobsScreen(JobVerbs):
     def _failed(self, event: Failed) -> None:
         self.is_stale = True
         if self._outage.failed():
-            self.arl.fail(event.error, "refresh the jobs")
+            self.arl.fail(event.error, _("refresh the jobs"))
         self.arl.set_health(state_of(event.error))
         self._show()
         self._plan(getattr(event.error, "retry_after_s", None))
@@ -202,20 +203,22 @@ class JobsScreen(JobVerbs):
         heading.facts = counts(table.items) if self._is_known or self._remembered else ()
         chips = []
         if self.filter_text:
-            chips.append(Chip(f"/ {self.filter_text} · {table.row_count} of {len(table.items)}"))
+            shown = _("{shown} of {total}").format(shown=table.row_count, total=len(table.items))
+            chips.append(Chip(f"/ {self.filter_text} · {shown}"))
         if table.marks:
-            chips.append(Chip(f"▪ {len(table.marks)} marked"))
+            marked = ngettext("{count} marked", "{count} marked", len(table.marks)).format(count=len(table.marks))
+            chips.append(Chip(f"▪ {marked}"))
         heading.chips = tuple(chips)
         heading.note = self._note()
 
     def _note(self) -> tuple[Span, ...]:
         if not self._is_known and self._remembered_at is not None and not self.is_stale:
-            return ((f"as of {short_duration(self.arl.clock() - self._remembered_at)} ago · asking …", "$muted"),)
+            age = short_duration(self.arl.clock() - self._remembered_at)
+            return ((_("as of {age} ago · asking …").format(age=age), "$muted"),)
         if not self.is_stale:
             return ()
         good = self._outage.last_good_s or self._remembered_at
-        age = "never updated" if good is None else f"{short_duration(self.arl.clock() - good)} old"
-        return ((f"⚠ stale · {age}", "$warn"),)
+        return (stale_note(None if good is None else self.arl.clock() - good),)
 
     def _show_empty(self) -> None:
         empty = self.query_one("#jobs-empty", Empty)
@@ -225,24 +228,24 @@ class JobsScreen(JobVerbs):
         if not is_empty:
             return
         if self.filter_text and self._jobs:
-            empty.title = "No job matches the filter"
-            empty.body = ((("esc", "$accent bold"), ("  clears it", "$muted")),)
+            empty.title = _("No job matches the filter")
+            empty.body = ((("esc  ", "$accent bold"), (_("clears it"), "$muted")),)
         elif self._is_known:
-            empty.title = "No jobs yet"
+            empty.title = _("No jobs yet")
             empty.body = (
-                (("3", "$accent bold"), ("   open the job file", "$muted")),
-                (("f5", "$accent bold"), ("  check it and submit", "$muted")),
+                (("3   ", "$accent bold"), (_("open the job file"), "$muted")),
+                (("f5  ", "$accent bold"), (_("check it and submit"), "$muted")),
                 (("", ""),),
-                (("Jobs go on when you leave.", "$faint"),),
+                ((_("Jobs go on when you leave."), "$faint"),),
             )
         elif self.is_stale:
-            empty.title = "The platform does not answer"
+            empty.title = _("The platform does not answer")
             empty.body = (
-                (("!", "$accent bold"), ("   read the error", "$muted")),
-                (("^r", "$accent bold"), ("  try again now", "$muted")),
+                (("!   ", "$accent bold"), (_("read the error"), "$muted")),
+                (("^r  ", "$accent bold"), (_("try again now"), "$muted")),
             )
         else:
-            empty.title = "Asking the platform …"
+            empty.title = _("Asking the platform …")
             empty.body = ()
 
     @on(Table.Highlighted)
@@ -261,7 +264,7 @@ class JobsScreen(JobVerbs):
     # Filter
 
     async def action_filter(self) -> None:
-        await self.prompt.ask("filter", "/", text=self.filter_text, hint="words, status:failed, model:qwen, !word")
+        await self.prompt.ask("filter", "/", text=self.filter_text, hint=_("words, status:failed, model:qwen, !word"))
 
     @on(Prompt.Typed)
     def _draft(self, event: Prompt.Typed) -> None:
@@ -285,9 +288,9 @@ class JobsScreen(JobVerbs):
 
     def undo_layers(self) -> Iterator[Layer]:
         if self.table.marks:
-            yield Layer("clear marks", self.table.clear_marks)
+            yield Layer(_("clear marks"), self.table.clear_marks)
         if self.filter_text:
-            yield Layer("clear filter", lambda: setattr(self, "filter_text", ""))
+            yield Layer(_("clear filter"), lambda: setattr(self, "filter_text", ""))
 
     # Verbs
 
@@ -307,7 +310,7 @@ class JobsScreen(JobVerbs):
 
     def action_copy(self) -> None:
         if self.may("jobs.copy"):
-            self.arl.copy("\n".join(row.job_id for row in self.table.chosen), "job id")
+            self.arl.copy("\n".join(row.job_id for row in self.table.chosen), _("job id"))
 
     def action_cancel(self) -> None:
         if self.may("jobs.cancel"):

@@ -4,6 +4,7 @@ from textual.containers import Horizontal, Vertical
 from textual.reactive import reactive
 
 from agentic_rl_tui.app.present.jobs import JobRow
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.area import AreaChart
 from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.cells import Span
@@ -36,21 +37,21 @@ class JobPeek(Vertical):
         curve.share = row.step / row.total_steps if row.step and row.total_steps else 1.0
         curve.display = len(row.rewards) > 1 and not row.reason
         reason.display = not curve.display
-        reason.lines = (((row.reason, "$ink"),),) if row.reason else ((("No reward yet", "$faint"),),)
+        reason.lines = (((row.reason, "$ink"),),) if row.reason else (((_("No reward yet"), "$faint"),),)
         self.query_one(Facts).sections = (Section("", tuple(_facts(row))),)
 
 
 def _facts(row: JobRow) -> list[Fact]:
-    steps: list[Span] = [(f"{row.step or 0}", "$ink"), (f" of {row.total_steps}", "$muted")]
+    steps: list[Span] = [(f"{row.step or 0}", "$ink"), (_(" of {total}").format(total=row.total_steps), "$muted")]
     facts = [
-        Fact("id", row.job_id),
-        Fact("model", row.model or "–"),
-        Fact("kind", row.kind),
-        Fact("steps", steps if row.total_steps else "–"),
-        Fact("age", row.age),
+        Fact(_("id"), row.job_id),
+        Fact(_("model"), row.model or "–"),
+        Fact(_("kind"), row.kind),
+        Fact(_("steps"), steps if row.total_steps else "–"),
+        Fact(_("age"), row.age),
     ]
     if row.rewards:
-        facts.append(Fact("reward", [(f"{row.rewards[-1]:.3f}", "$ink bold")]))
-        facts.append(Fact("first", f"{row.rewards[0]:.3f}"))
-        facts.append(Fact("best", f"{max(row.rewards):.3f}"))
+        facts.append(Fact(_("reward"), [(f"{row.rewards[-1]:.3f}", "$ink bold")]))
+        facts.append(Fact(_("first"), f"{row.rewards[0]:.3f}"))
+        facts.append(Fact(_("best"), f"{max(row.rewards):.3f}"))
     return facts

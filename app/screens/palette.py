@@ -13,6 +13,8 @@ from textual.widgets import Input
 
 from agentic_rl_tui.app.keymap import SCOPES, by_id, key_label
 from agentic_rl_tui.app.screens.base import Dialog, PlaceScreen
+from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.widgets.cells import Cell
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.table import Table
 
@@ -44,26 +46,31 @@ def commands(screen: PlaceScreen) -> tuple[Command, ...]:
             continue
         found[action.id] = Command(
             action.id,
-            action.label,
-            action.help,
-            SCOPES[action.scope],
+            _(action.label),
+            _(action.help),
+            _(SCOPES[action.scope]),
             key_label(key),
             active.binding.action,
             active.node,
             screen.blocked(action.id),
         )
-    return tuple(sorted(found.values(), key=lambda command: _RANKS.get(command.scope, 0)))
+    return tuple(sorted(found.values(), key=lambda command: _RANKS.get(command.action_id.partition(".")[0], 0)))
 
 
-_RANKS = {SCOPES["table"]: 1, SCOPES["view"]: 2, SCOPES["app"]: 3}
+_RANKS = {"table": 1, "view": 2, "app": 3}
 
 
-COLUMNS: tuple[Column[Command], ...] = (
-    Column("name", "COMMAND", lambda c, _: [(c.name, "$faint" if c.reason else "$ink")], 16),
-    Column("help", "WHAT IT DOES", lambda c, _: [(c.reason or c.help, "$faint" if c.reason else "$muted")], 24, 80),
-    Column("scope", "WHERE", lambda c, _: [(c.scope, "$faint")], 12, fold=1),
-    Column("key", "KEY", lambda c, _: [(c.key, "$accent")], 6, align="right"),
-)
+def _help(command: Command, _width: int) -> Cell:
+    return [(command.reason or command.help, "$faint" if command.reason else "$muted")]
+
+
+def _columns() -> tuple[Column[Command], ...]:
+    return (
+        Column("name", _("COMMAND"), lambda c, _width: [(c.name, "$faint" if c.reason else "$ink")], 16),
+        Column("help", _("WHAT IT DOES"), _help, 24, 80),
+        Column("scope", _("WHERE"), lambda c, _width: [(c.scope, "$faint")], 12, fold=1),
+        Column("key", _("KEY"), lambda c, _width: [(c.key, "$accent")], 6, align="right"),
+    )
 
 
 def search(items: Sequence[Command], query: str) -> tuple[Command, ...]:
@@ -89,8 +96,8 @@ class Palette(Dialog["Command | None"]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog", classes="-palette"):
-            yield Input(placeholder="Type what you want to do", id="palette-input", compact=True)
-            table: Table[Command] = Table(COLUMNS, lambda command: command.action_id, id="palette-table")
+            yield Input(placeholder=_("Type what you want to do"), id="palette-input", compact=True)
+            table: Table[Command] = Table(_columns(), lambda command: command.action_id, id="palette-table")
             table.can_focus = False
             yield table
 

@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from agentic_rl_tui.app.screens.base import Dialog
 from agentic_rl_tui.app.surfaces import Problem
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.cells import Cell, Span
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.panels import Empty, Note
@@ -19,14 +20,19 @@ Numbered = tuple[int, Problem]
 
 
 def _when(item: Numbered, _width: int) -> Cell:
-    return [(item[1].at.strftime("%H:%M:%S") if item[1].at else "start", "$muted")]
+    return [(item[1].at.strftime("%H:%M:%S") if item[1].at else _("start"), "$muted")]
 
 
-COLUMNS: tuple[Column[Numbered], ...] = (
-    Column("at", "TIME", _when, 8),
-    Column("doing", "WHAT", lambda item, _: [(item[1].title, "$failed")], 26, 44),
-    Column("message", "WHY", lambda item, _: [(item[1].message.partition("\n")[0], "$ink")], 20, 100, fold=1),
-)
+def _why(item: Numbered, _width: int) -> Cell:
+    return [(item[1].message.partition("\n")[0], "$ink")]
+
+
+def _columns() -> tuple[Column[Numbered], ...]:
+    return (
+        Column("at", _("TIME"), _when, 8),
+        Column("doing", _("WHAT"), lambda item, _width: [(item[1].title, "$failed")], 26, 44),
+        Column("message", _("WHY"), _why, 20, 100, fold=1),
+    )
 
 
 class Problems(Dialog[None]):
@@ -41,17 +47,17 @@ class Problems(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog", classes="-tall"):
-            yield Static("Problems of this session", id="dialog-title", markup=False)
+            yield Static(_("Problems of this session"), id="dialog-title", markup=False)
             if not self._items:
                 empty = Empty()
-                empty.title = "No problems so far"
+                empty.title = _("No problems so far")
                 yield empty
                 return
-            table: Table[Numbered] = Table(COLUMNS, lambda item: str(item[0]), id="problems-table")
+            table: Table[Numbered] = Table(_columns(), lambda item: str(item[0]), id="problems-table")
             yield table
             with VerticalScroll(id="problems-detail"):
                 yield Note(id="problems-text")
-            yield Static("y copies · esc closes", id="dialog-foot", markup=False)
+            yield Static(_("y copies · esc closes"), id="dialog-foot", markup=False)
 
     def on_mount(self) -> None:
         if self._items:
@@ -80,4 +86,4 @@ class Problems(Dialog[None]):
     def action_copy(self) -> None:
         item = self.current
         if item is not None:
-            self.arl.copy(item.text, "problem")
+            self.arl.copy(item.text, _("problem"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentic_rl_tui.app.present.states import Look
 from agentic_rl_tui.app.present.times import moment
-from agentic_rl_tui.core.i18n import N_, _
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.tracing.model import Counted, Run, Span
@@ -129,8 +129,7 @@ def _rollout(run: Run, _width: int) -> Cell:
 def _why(run: Run, _width: int) -> Cell:
     if run.detail:
         return [(clean(run.detail), "$failed")]
-    reasons = (*run.completeness.llm.reasons, *run.completeness.tools.reasons, *run.completeness.cautions)
-    return [(clean("; ".join(reasons)), "$warn")]
+    return [(clean(run.completeness.why), "$warn")]
 
 
 def run_lines(run: Run) -> tuple[Line, ...]:
@@ -138,12 +137,15 @@ def run_lines(run: Run) -> tuple[Line, ...]:
     look = end_look(run.status)
     first: list[Piece] = [(f"{look.glyph} {_(look.word)}", look.style)]
     if run.attempt_id:
-        first.append((f"  {_('attempt')} {clean(run.attempt_id)}", "$muted"))
+        first.append(("  ", ""))
+        first.append((_("attempt {number}").format(number=clean(run.attempt_id)), "$muted"))
     if run.detail:
         first.append((f"  {clean(run.detail)}", "$failed"))
-    first += [("   ", ""), (seconds(run.duration_s), "$ink"), (f"   {run.spans} {_('spans')}", "$muted")]
+    count = ngettext("{count} span", "{count} spans", run.spans).format(count=f"{run.spans:,}")
+    first += [("   ", ""), (seconds(run.duration_s), "$ink"), (f"   {count}", "$muted")]
     if _all_tokens(run):
-        first.append((f"   {run.tokens_in:,} → {run.tokens_out:,} {_('tokens')}", "$muted"))
+        tokens = _("{given} → {made} tokens").format(given=f"{run.tokens_in:,}", made=f"{run.tokens_out:,}")
+        first.append((f"   {tokens}", "$muted"))
     style = "$succeeded" if run.completeness.is_complete and not run.completeness.cautions else "$warn"
     second: list[Piece] = [("● " if style == "$succeeded" else "! ", style), (clean(run.completeness.text), style)]
     return tuple(first), tuple(second)
@@ -230,16 +232,19 @@ def _says(row: SpanRow, _width: int) -> Cell:
     if span.attributes.get("agentic_rl.context_lost"):
         return [(_("context lost"), "$warn")]
     first = span.attributes.get("agentic_rl.stream.first_token_s")
-    return [(f"{_('first token')} {seconds(first)}", "$faint")] if isinstance(first, int | float) else ""
+    if not isinstance(first, int | float):
+        return ""
+    return [(_("first token {seconds}").format(seconds=seconds(first)), "$faint")]
 
 
-SPAN_COLUMNS: tuple[Column[SpanRow], ...] = (
-    Column("name", N_("SPAN"), _name, 26, 48),
-    Column("bar", "", _bar, 16, 120),
-    Column("time", N_("TIME"), lambda row, _w: [(seconds(row.span.duration_s), "$ink")], 8, align="right"),
-    Column("tokens", N_("TOKENS"), _span_tokens, 7, align="right", fold=1),
-    Column("says", "", _says, 14, 60, fold=2),
-)
+def span_columns() -> tuple[Column[SpanRow], ...]:
+    return (
+        Column("name", _("SPAN"), _name, 26, 48),
+        Column("bar", "", _bar, 16, 120),
+        Column("time", _("TIME"), lambda row, _w: [(seconds(row.span.duration_s), "$ink")], 8, align="right"),
+        Column("tokens", _("TOKENS"), _span_tokens, 7, align="right", fold=1),
+        Column("says", "", _says, 14, 60, fold=2),
+    )
 
 
 def span_filter(text: str) -> Callable[[SpanRow], bool] | None:
@@ -285,7 +290,8 @@ def _head(span: Span) -> Iterator[str]:
     yield f"{clean(span.name)}   {seconds(span.duration_s)}   {span.status}"
     if span.message:
         yield from _pieces(span.message)
-    yield f"span {span.span_id}   parent {span.parent_id or '–'}   trace {span.trace_id}"
+    told = _("span {span}   parent {parent}   trace {trace}")
+    yield clean(told.format(span=span.span_id, parent=span.parent_id or "–", trace=span.trace_id))
 
 
 def _payload(value: Any, *, as_json: bool) -> list[str]:

@@ -11,7 +11,7 @@ from textual.message import Message
 from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
 from agentic_rl_tui.app.screens.traces_list import TraceList
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError
 from agentic_rl_tui.widgets.bars import Chip, Heading
 from agentic_rl_tui.widgets.prompt import Prompt
@@ -120,7 +120,7 @@ class TracesScreen(PlaceScreen):
         except ArlError as error:
             self.post_message(self.Told(_("export"), error=error))
         else:
-            self.post_message(self.Told(_("export"), _("Wrote {}").format(target)))
+            self.post_message(self.Told(_("export"), _("Wrote {file}").format(file=target)))
 
     @work(group="traces.files", exit_on_error=False)
     async def _import(self, source: Path) -> None:
@@ -132,7 +132,8 @@ class TracesScreen(PlaceScreen):
         except ArlError as error:
             self.post_message(self.Told(_("import"), error=error))
         else:
-            self.post_message(self.Told(_("import"), _("{} runs imported").format(count)))
+            text = ngettext("{count} run imported", "{count} runs imported", count).format(count=f"{count:,}")
+            self.post_message(self.Told(_("import"), text))
 
     @on(Told)
     def _told(self, event: Told) -> None:
@@ -148,11 +149,15 @@ def _write(target: Path, content: bytes) -> None:
         with target.open("xb") as file:
             file.write(content)
     except OSError as error:
-        raise ConfigError(f"{target} cannot be written: {error.strerror or error}") from error
+        raise ConfigError(
+            _("{file} cannot be written: {reason}").format(file=target, reason=error.strerror or error)
+        ) from error
 
 
 def _read(source: Path) -> bytes:
     try:
         return source.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{source} cannot be read: {error.strerror or error}") from error
+        raise ConfigError(
+            _("{file} cannot be read: {reason}").format(file=source, reason=error.strerror or error)
+        ) from error

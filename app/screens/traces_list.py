@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from agentic_rl_tui.app.present.traces import run_columns
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.tracing.model import Run
 from agentic_rl_tui.widgets.cells import Span
@@ -152,9 +152,11 @@ class TraceList(Vertical):
         if not self.is_known:
             return ()
         short = sum(not run.completeness.is_complete for run in self.table.items)
-        told: list[Span] = [(f"{self.total:,} {_('runs')}", "$muted")]
+        count = ngettext("{count} run", "{count} runs", self.total).format(count=f"{self.total:,}")
+        told: list[Span] = [(count, "$muted")]
         if short:
-            told.append((f"  {short:,} {_('not fully traced')}", "$warn"))
+            text = ngettext("{count} not fully traced", "{count} not fully traced", short).format(count=f"{short:,}")
+            told.append((f"  {text}", "$warn"))
         return tuple(told)
 
     @on(Table.Opened)

@@ -10,11 +10,11 @@ from textual.message import Message
 
 from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.present.traces import (
-    SPAN_COLUMNS,
     SpanRow,
     clean,
     payload_lines,
     run_lines,
+    span_columns,
     span_filter,
     span_rows,
 )
@@ -57,7 +57,7 @@ class TraceScreen(PlaceScreen):
         yield Heading(id="trace-heading")
         yield Note(id="trace-facts")
         with Vertical(id="trace-panes"):
-            table: Table[SpanRow] = Table(SPAN_COLUMNS, lambda row: row.key, id="trace-spans")
+            table: Table[SpanRow] = Table(span_columns(), lambda row: row.key, id="trace-spans")
             yield table
             yield LogView(id="trace-payload")
 
@@ -181,13 +181,13 @@ class TraceScreen(PlaceScreen):
         elif event.text.strip().isdigit():
             self.payload.go_to(int(event.text.strip()) - 1)
         else:
-            self.arl.refuse(_("{} is no line number").format(repr(event.text)))
+            self.arl.refuse(_("{text} is no line number").format(text=repr(event.text)))
         self.refresh_hints()
 
     @on(LogView.SearchEnded)
     def _search_ended(self, event: LogView.SearchEnded) -> None:
         if event.line is None:
-            self.arl.refuse(_("No line matches {}").format(repr(event.pattern.pattern)))
+            self.arl.refuse(_("No line matches {pattern}").format(pattern=repr(event.pattern.pattern)))
 
     def _narrow(self, words: str) -> None:
         self.words = words

@@ -7,15 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agentic_rl_tui.core.tracing import reasons as why
 from agentic_rl_tui.core.tracing.model import Completeness, Counted, Record, Span
 from agentic_rl_tui.core.tracing.recorder import CONTEXT_LOST, UNFINISHED
-
-NEVER_CLIENT = "trace_client() was never called"
-NEVER_TOOL = "trace_tool() was never called"
-OTHER_CLIENT = (
-    "calls by another client than the one given to trace_client(); a copy made by with_options() is one of its own"
-)
-OFF = "tracing is off (ENABLE_TRAJECTORY=false)"
 
 
 def spans_of(records: Iterable[Mapping[str, Any]], *, ended: str | None = None) -> tuple[Span, ...]:
@@ -51,14 +45,12 @@ def judge(
     """
     facts = next((record for record in records if record.get("type") == "facts"), None)
     missing = next((record["reason"] for record in records if record.get("type") == "missing"), None)
-    why = OFF if is_forbidden else missing
-    llm = _model_calls(records, spans, model_calls, facts, why)
-    tools = _tool_calls(records, spans, tool_results, facts, why)
+    one = why.OFF if is_forbidden else missing
+    llm = _model_calls(records, spans, model_calls, facts, one)
+    tools = _tool_calls(records, spans, tool_results, facts, one)
     lost = sum(bool(span.attributes.get(CONTEXT_LOST)) for span in spans)
-    cautions = []
-    if lost:
-        cautions.append(f"the context was lost for {_count(lost, 'span')} (a thread made before the call?)")
-    return Completeness(llm, tools, tuple(cautions))
+    cautions = (why.CONTEXT_LOST.format(count=lost),) if lost else ()
+    return Completeness(llm, tools, cautions)
 
 
 def _model_calls(
@@ -66,7 +58,7 @@ def _model_calls(
     spans: Sequence[Span],
     seen: int | None,
     facts: Mapping[str, Any] | None,
-    why: str | None,
+    one_reason: str | None,
 ) -> Counted:
     traced = sum(span.role == "LLM" for span in spans)
     posts = [record for record in records if record.get("type") == "http"]
@@ -76,8 +68,8 @@ def _model_calls(
     total = traced + outside + unexplained
     if traced == total:
         return Counted(traced, total)
-    if why is not None:
-        return Counted(traced, total, (why,))
+    if one_reason is not None:
+        return Counted(traced, total, (one_reason,))
     unsupported = [name for name in _unsupported(records, facts) if not name.startswith("tool ")]
     is_instrumented = (
         traced
@@ -89,17 +81,17 @@ def _model_calls(
         reasons.append("the responses API gives no spans; wrap its calls with @observe_llm")
     early = _before_wrapping(records, "http", "trace_client")
     if early:
-        reasons.append("trace_client() was called after the first model call; call it in setup()")
+        reasons.append(why.LATE_CLIENT)
     if outside > early and is_instrumented and not unsupported:
-        reasons.append(OTHER_CLIENT)
+        reasons.append(why.OTHER_CLIENT)
     if reasons:
         return Counted(traced, total, tuple(reasons))
     if unsupported:
-        reasons.append(f"trace_client() does not know {', '.join(unsupported)}; use @observe_llm")
+        reasons.append(why.UNKNOWN_CLIENT.format(names=", ".join(unsupported)))
     elif not is_instrumented:
-        reasons.append(NEVER_CLIENT)
+        reasons.append(why.NEVER_CLIENT)
     else:
-        reasons.append("some calls were not made through a traced client")
+        reasons.append(why.UNTRACED_CLIENT)
     return Counted(traced, total, tuple(reasons))
 
 
@@ -132,7 +124,7 @@ def _tool_calls(
     spans: Sequence[Span],
     results: int,
     facts: Mapping[str, Any] | None,
-    why: str | None,
+    one_reason: str | None,
 ) -> Counted:
     traced = sum(span.role == "TOOL" for span in spans)
     runs = [record for record in records if record.get("type") == "tool"]
@@ -140,28 +132,24 @@ def _tool_calls(
     total = max(traced + len(outside), results)
     if traced >= total:
         return Counted(traced, total)
-    if why is not None:
-        return Counted(traced, total, (why,))
+    if one_reason is not None:
+        return Counted(traced, total, (one_reason,))
     reasons = []
     names = ", ".join(sorted({str(record.get("name")) for record in outside}))
     unsupported = [name for name in _unsupported(records, facts) if name.startswith("tool ")]
     if _before_wrapping(records, "tool", "trace_tool"):
-        reasons.append("trace_tool() was called after the first tool call; call it in setup()")
+        reasons.append(why.LATE_TOOL)
     elif unsupported:
-        reasons.append(f"trace_tool() cannot wrap {', '.join(unsupported)}; use @observe_tool")
+        reasons.append(why.UNKNOWN_TOOL.format(names=", ".join(unsupported)))
     elif not traced and (facts is None or not facts["tools"]):
-        reasons.append(NEVER_TOOL)
+        reasons.append(why.NEVER_TOOL)
         if any(record.get("mcp") for record in outside):
-            reasons.append("a decorator on the MCP server's side has no effect here; trace what get_tools() gives")
+            reasons.append(why.MCP_SIDE)
     elif names:
-        reasons.append(f"{names} was not given to trace_tool()")
+        reasons.append(why.OTHER_TOOL.format(names=names))
     else:
-        reasons.append("tools that are plain functions need @observe_tool")
+        reasons.append(why.PLAIN_TOOL)
     return Counted(traced, total, tuple(reasons))
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def tool_results(messages: Any) -> int:

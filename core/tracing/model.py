@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.tracing.reasons import all_told
+
 Record = dict[str, Any]
 
 
@@ -99,10 +102,15 @@ class Completeness:
 
     @property
     def text(self) -> str:
-        """``LLM 4/4, tools 0/2: trace_tool() was never called``"""
-        reasons = list(dict.fromkeys([*self.llm.reasons, *self.tools.reasons, *self.cautions]))
-        counts = f"LLM {self.llm}, tools {self.tools}"
-        return f"{counts}: {'; '.join(reasons)}" if reasons else counts
+        """``LLM 4/4, tools 0/2: trace_tool() was never called``, in the language in force."""
+        counts = _("LLM {llm}, tools {tools}").format(llm=self.llm, tools=self.tools)
+        reasons = self.why
+        return f"{counts}: {reasons}" if reasons else counts
+
+    @property
+    def why(self) -> str:
+        """The reasons alone, in the language in force; empty where there is nothing to say."""
+        return "; ".join(all_told([*self.llm.reasons, *self.tools.reasons, *self.cautions]))
 
     def record(self) -> Record:
         return {

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.tracing.model import Record, Run, Span
 
@@ -98,7 +99,7 @@ def decode(text: str | bytes) -> list[tuple[Run, tuple[Span, ...]]]:
         ordered = tuple(sorted(group.values(), key=lambda span: span.start_ns))
         found.append((runs.get(trace_id) or Run.over(ordered, source="import", **_named(ordered)), ordered))
     if not found:
-        raise InputError("the file holds no spans", advice="Give an export in OTLP JSON: a resourceSpans object.")
+        raise InputError(_("the file holds no spans"), advice=_("Give an export in OTLP JSON: a resourceSpans object."))
     return found
 
 
@@ -130,7 +131,7 @@ def _documents(text: str | bytes) -> Iterator[Mapping[str, Any]]:
                 if line.strip():
                     yield _mapping(json.loads(line))
     except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(f"the file is no OTLP JSON: {error}") from error
+        raise InputError(_("the file is no OTLP JSON: {error}").format(error=error)) from error
 
 
 def _mapping(document: Any) -> Mapping[str, Any]:
@@ -175,7 +176,9 @@ def _read_span(raw: Mapping[str, Any], scope: str) -> Span:
             scope,
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"a span cannot be read: {type(error).__name__}: {error}") from error
+        raise InputError(
+            _("a span cannot be read: {error}").format(error=f"{type(error).__name__}: {error}")
+        ) from error
 
 
 def _word(code: Any, words: Sequence[str], prefix: str) -> str:

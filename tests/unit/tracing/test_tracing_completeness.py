@@ -121,7 +121,9 @@ async def test_a_thread_made_before_the_call_loses_its_context(run: Any) -> None
                 return done(input)
         """
     )
-    assert found.completeness.text.startswith("LLM 1/1, tools 0/0: the context was lost for 1 span")
+    assert found.completeness.text == (
+        "LLM 1/1, tools 0/0: the context was lost for spans (a thread made before the call?): 1"
+    )
     assert found.tree() == [
         ("invoke_agentic_rl", ""),
         ("invoke_rollout R", "invoke_agentic_rl"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core import paths
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ConfigError, NoKey
 from agentic_rl_tui.core.models.redact import mask, redact
 
@@ -87,13 +88,13 @@ class Settings:
         if found is None:
             if profile.is_local:
                 return None
-            raise NoKey(f"profile {profile.name!r} needs an API key and none was found")
+            raise NoKey(_("profile {name!r} needs an API key and none was found").format(name=profile.name))
         value = found.reveal()
         redact.add(value)
         if not value.isascii() or not value.isprintable() or any(char.isspace() for char in value):
             raise ConfigError(
-                f"the API key from {found.origin} has characters that no key has",
-                advice="Copy the key again, without quotes, spaces or line breaks.",
+                _("the API key from {origin} has characters that no key has").format(origin=found.origin),
+                advice=_("Copy the key again, without quotes, spaces or line breaks."),
             )
         return found
 
@@ -114,7 +115,7 @@ def load(
         document = _read(path)
         for name, table in document.pop("profiles", {}).items():
             if not isinstance(table, dict):
-                raise ConfigError(f"{path}: profiles.{name} must be a table")
+                raise ConfigError(_("{path}: profiles.{name} must be a table").format(path=path, name=name))
             tables[name] = (table, str(path))
         for key, value in _flatten(document):
             values[key] = value
@@ -147,7 +148,10 @@ def load(
         name = "dashscope" if "base_url" in values else "local"
     if name not in profiles:
         known = ", ".join(sorted(profiles))
-        raise ConfigError(f"there is no profile {name!r}", advice=f"Known profiles: {known}.")
+        raise ConfigError(
+            _("there is no profile {name!r}").format(name=name),
+            advice=_("Known profiles: {known}.").format(known=known),
+        )
     return Settings(values, origins, profiles, name, root, platform)
 
 
@@ -172,7 +176,7 @@ def _profiles(
             continue
         url = table.get("base_url", DASHSCOPE_URL)
         if not isinstance(url, str):
-            raise ConfigError(f"{origin}: profiles.{name}.base_url must be a text")
+            raise ConfigError(_("{origin}: profiles.{name}.base_url must be a text").format(origin=origin, name=name))
         key = table.get("api_key")
         profiles[name] = Profile(
             name,
@@ -189,7 +193,9 @@ def normalise_url(url: str) -> str:
     """Strip spaces and trailing slashes, both of which break every path built on it. Raises ConfigError."""
     cleaned = url.strip().rstrip("/")
     if not cleaned.startswith(("http://", "https://")):
-        raise ConfigError(f"{url!r} is no base URL", advice="It must start with http:// or https://.")
+        raise ConfigError(
+            _("{url!r} is no base URL").format(url=url), advice=_("It must start with http:// or https://.")
+        )
     return cleaned
 
 
@@ -199,11 +205,11 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+        raise ConfigError(_("{path} cannot be read: {strerror}").format(path=path, strerror=error.strerror)) from error
     try:
         return tomllib.loads(raw.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+        raise ConfigError(_("{path} is not valid TOML: {error}").format(path=path, error=error)) from error
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

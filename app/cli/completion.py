@@ -9,6 +9,7 @@ from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.dispatch import PROGRAM, connection_arguments
 from agentic_rl_tui.app.cli.output import write
 from agentic_rl_tui.app.cli.verbs import VERBS
+from agentic_rl_tui.core.i18n import _
 
 _GLOBAL = ("--profile", "--base-url", "--api-key", "--workspace", "--read-only", "--version", "--help")
 
@@ -49,7 +50,7 @@ def _words(place: int) -> Words:
             options.setdefault(name, "" if action.help in (None, argparse.SUPPRESS) else str(action.help))
         if not action.option_strings and action.choices is not None:
             words += [str(choice) for choice in action.choices]
-    return Words(verb.name, (verb.name, *verb.aliases), verb.summary, tuple(options.items()), tuple(words))
+    return Words(verb.name, (verb.name, *verb.aliases), _(verb.summary), tuple(options.items()), tuple(words))
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:

@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 def classpath_arguments(parser: argparse.ArgumentParser) -> None:
     """The guide spells the rollout option both ways."""
+    told = _("a {kind} class, pkg.mod.Class or path/file.py:Class; may be repeated")
     for kind, spellings in (
         ("rollout", ("--rollout-classpaths", "--rollout-classpath")),
         ("reward", ("--reward-classpaths", "--reward-classpath")),
@@ -19,7 +21,7 @@ def classpath_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(
             *spellings, dest=f"{kind}_classpaths", action="append", default=[], metavar="CLASSPATH",
-            help=f"a {kind.replace('_', ' ')} class, pkg.mod.Class or path/file.py:Class; may be repeated",
+            help=told.format(kind=kind.replace("_", " ")),
         )  # fmt: skip
 
 
@@ -35,8 +37,8 @@ def components_of(options: argparse.Namespace) -> "list[AgenticRLFunctionCompone
     ]
     if not found:
         raise InputError(
-            "no function is named",
-            advice="Give at least one of --rollout-classpaths, --reward-classpaths, --group-reward-classpaths.",
+            _("no function is named"),
+            advice=_("Give at least one of --rollout-classpaths, --reward-classpaths, --group-reward-classpaths."),
         )
     return found
 
@@ -52,7 +54,7 @@ def kind_named(text: str) -> FunctionKind:
         return FunctionKind(text.strip().lower().replace("-", "_"))
     except ValueError:
         known = ", ".join(kind.value for kind in FunctionKind)
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {known}") from None
+        raise argparse.ArgumentTypeError(_("{text!r} is none of {known}").format(text=text, known=known)) from None
 
 
 def registered_data(registered: Any) -> dict[str, list[str]]:

@@ -1,5 +1,6 @@
 import sys
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.text import plain
 
 
@@ -11,5 +12,5 @@ def confirmed(question: str, *, assume_yes: bool) -> bool:
     answer = sys.stdin.readline().strip().casefold()
     if answer in ("y", "yes"):
         return True
-    print("nothing was changed", file=sys.stderr)
+    print(_("nothing was changed"), file=sys.stderr)
     return False

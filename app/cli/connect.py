@@ -1,6 +1,7 @@
 """From command-line options to settings and a client."""
 
 import argparse
+import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -17,10 +18,15 @@ def settings_of(options: argparse.Namespace) -> "Settings":
     """Raises ConfigError."""
     from pathlib import Path
 
+    from agentic_rl_tui.app.language import VARIABLE
+    from agentic_rl_tui.core.i18n import SETTING, set_language
     from agentic_rl_tui.core.settings import load
 
     workspace = Path(options.workspace) if options.workspace else None
-    return load(workspace=workspace, profile=options.profile, base_url=options.base_url)
+    settings = load(workspace=workspace, profile=options.profile, base_url=options.base_url)
+    if settings.get(SETTING) and not os.environ.get(VARIABLE):
+        set_language(str(settings.get(SETTING)))
+    return settings
 
 
 def with_client(options: argparse.Namespace, work: "Callable[[AgenticRL], Awaitable[Result]]") -> Result:

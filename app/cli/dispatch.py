@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.screen import has_screen
 from agentic_rl_tui.app.cli.verbs import VERBS, find
+from agentic_rl_tui.core.i18n import _
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> "None":  # type: ignore[override]
         self.print_usage(sys.stderr)
-        self.exit(exits.USAGE, f"{self.prog}: {message}\nSee `{self.prog} --help`.\n")
+        self.exit(exits.USAGE, f"{self.prog}: {message}\n{_see(self.prog)}\n")
 
 
 def connection_arguments(parser: argparse.ArgumentParser, *, default: object = None) -> None:
@@ -30,11 +31,13 @@ def connection_arguments(parser: argparse.ArgumentParser, *, default: object = N
     They may stand before or after the verb; the verb's parser must not overwrite what stood before it,
     hence SUPPRESS as its default.
     """
-    parser.add_argument("--profile", metavar="NAME", default=default, help="which server answers; default: local")
-    parser.add_argument("--base-url", metavar="URL", default=default, help="talk to this server instead")
-    parser.add_argument("--api-key", metavar="KEY", default=default, help="use this key instead of DASHSCOPE_API_KEY")
+    parser.add_argument("--profile", metavar="NAME", default=default, help=_("which server answers; default: local"))
+    parser.add_argument("--base-url", metavar="URL", default=default, help=_("talk to this server instead"))
     parser.add_argument(
-        "--workspace", "--workspace-dir", metavar="DIR", default=default, help="the workspace; default: here"
+        "--api-key", metavar="KEY", default=default, help=_("use this key instead of DASHSCOPE_API_KEY")
+    )
+    parser.add_argument(
+        "--workspace", "--workspace-dir", metavar="DIR", default=default, help=_("the workspace; default: here")
     )
 
 
@@ -56,7 +59,7 @@ def dispatch(arguments: Sequence[str]) -> int:
         sys.stdout = None
         return exits.OK
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        print(_("interrupted"), file=sys.stderr)
         return exits.INTERRUPTED
 
 
@@ -76,18 +79,18 @@ def _guarded(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     if options.verb is None:
         if options.help:
-            from agentic_rl_tui.app.cli.help import HELP
+            from agentic_rl_tui.app.cli.help import shown
 
-            sys.stdout.write(HELP)
+            sys.stdout.write(shown())
             return exits.OK
         return _open_app(options)
     verb = find(options.verb)
     if verb is None:
-        print(f"{PROGRAM}: there is no verb {options.verb!r}{_suggestion(options.verb)}", file=sys.stderr)
-        print(f"See `{PROGRAM} --help`.", file=sys.stderr)
+        print(f"{PROGRAM}: {_unknown(options.verb)}", file=sys.stderr)
+        print(_see(PROGRAM), file=sys.stderr)
         return exits.USAGE
     module = import_module(f"agentic_rl_tui.app.cli.{verb.module}")
-    parser = Parser(prog=f"{PROGRAM} {verb.name}", description=f"{verb.summary}.")
+    parser = Parser(prog=f"{PROGRAM} {verb.name}", description=_("{summary}.").format(summary=_(verb.summary)))
     connection_arguments(parser, default=argparse.SUPPRESS)
     module.arguments(parser)
     rest = ["--help", *options.rest] if options.help else options.rest
@@ -96,18 +99,24 @@ def _run(options: argparse.Namespace) -> int:
     return result
 
 
-def _suggestion(word: str) -> str:
+def _unknown(word: str) -> str:
     from difflib import get_close_matches
 
     names = [name for verb in VERBS for name in (verb.name, *verb.aliases)]
-    close = get_close_matches(word.replace("-", "_"), names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    if close := get_close_matches(word.replace("-", "_"), names, n=1):
+        return _("there is no verb {verb!r}; did you mean {near!r}?").format(verb=word, near=close[0])
+    return _("there is no verb {verb!r}").format(verb=word)
+
+
+def _see(program: str) -> str:
+    return _("See `{program} --help`.").format(program=program)
 
 
 def _open_app(options: argparse.Namespace) -> int:
     if not has_screen():
         print(
-            f"{PROGRAM}: the full-screen app needs a terminal on stdin, stdout and stderr; give a verb, see --help",
+            f"{PROGRAM}:",
+            _("the full-screen app needs a terminal on stdin, stdout and stderr; give a verb, see --help"),
             file=sys.stderr,
         )
         return exits.USAGE
@@ -115,7 +124,8 @@ def _open_app(options: argparse.Namespace) -> int:
 
     settings = settings_of(options)
     if not settings.workspace.is_dir():
-        print(f"{PROGRAM}: {settings.workspace} is not a directory", file=sys.stderr)
+        told = _("{workspace} is not a directory").format(workspace=settings.workspace)
+        print(f"{PROGRAM}: {told}", file=sys.stderr)
         return exits.USAGE
     from agentic_rl_tui.app.tui import run_tui
 

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if not any(sight.state == WRONG for sight in key):
         sights.append(service(with_client(options, lambda client: client.health())))
     if options.output == "table":
-        table(("", "WHAT", "FOUND"), [(_GLYPHS[sight.state], sight.what, sight.found) for sight in sights])
+        table(("", _("WHAT"), _("FOUND")), [(_GLYPHS[sight.state], sight.what, sight.found) for sight in sights])
         for sight in sights:
             if sight.advice:
                 write(f"{_GLYPHS[sight.state]} {sight.what}: {sight.advice}")
@@ -62,7 +62,13 @@ def run(options: argparse.Namespace) -> int:
 
 def versions() -> Iterator[Sight]:
     yield Sight(OK, "agentic-rl-tui", __version__)
-    yield Sight(OK, "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    yield Sight(
+        OK,
+        "Python",
+        _("{version} on {system} {machine}").format(
+            version=platform.python_version(), system=platform.system(), machine=platform.machine()
+        ),
+    )
     found = []
     for name in _LIBRARIES:
         try:
@@ -114,7 +120,9 @@ def _writable(what: str, path: Path) -> Sight:
         )
     is_full = free < 1 << 30
     advice = _("Less than 1 GiB is free; jobs and logs need room.") if is_full else ""
-    return Sight(NOTE if is_full else OK, what, f"{path}, {free / (1 << 30):.1f} GiB free", advice)
+    return Sight(
+        NOTE if is_full else OK, what, _("{path}, {free:.1f} GiB free").format(path=path, free=free / (1 << 30)), advice
+    )
 
 
 def proxies(environment: Mapping[str, str]) -> Iterator[Sight]:

@@ -12,26 +12,27 @@ from agentic_rl_tui.core.functions.discovery import Discovery, discover
 from agentic_rl_tui.core.functions.package import plan
 from agentic_rl_tui.core.functions.package import write as write_package
 from agentic_rl_tui.core.functions.problems import Severity
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.processors import ProcessorInfo
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="every processor class of the workspace, without importing it")
+    listing = actions.add_parser("list", help=_("every processor class of the workspace, without importing it"))
     output_argument(listing)
     from agentic_rl_tui.app.cli import functions_remote, functions_test
 
-    functions_test.arguments(actions.add_parser("test", help="run a function from a clean copy of its package"))
-    package = actions.add_parser("package", help="show exactly what is sent, or write it")
-    package.add_argument("classpath", nargs="?", help="the function; without it, what all functions share")
-    package.add_argument("--write", type=Path, metavar="FILE", help="write the archive to this file")
+    functions_test.arguments(actions.add_parser("test", help=_("run a function from a clean copy of its package")))
+    package = actions.add_parser("package", help=_("show exactly what is sent, or write it"))
+    package.add_argument("classpath", nargs="?", help=_("the function; without it, what all functions share"))
+    package.add_argument("--write", type=Path, metavar="FILE", help=_("write the archive to this file"))
     output_argument(package)
     functions_remote.arguments(actions)
-    serve = actions.add_parser("serve", help="answer POST /api/v1 and GET /health like the function server")
+    serve = actions.add_parser("serve", help=_("answer POST /api/v1 and GET /health like the function server"))
     serve.add_argument("classpath")
-    serve.add_argument("--port", type=int, default=8000, help="0 takes a free one; default: 8000")
-    serve.add_argument("--concurrency", type=int, default=8, metavar="N", help="calls at once; default: 8")
+    serve.add_argument("--port", type=int, default=8000, help=_("0 takes a free one; default: 8000"))
+    serve.add_argument("--concurrency", type=int, default=8, metavar="N", help=_("calls at once; default: 8"))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,7 +53,11 @@ def found_class(discovery: Discovery, text: str) -> ProcessorInfo:
     """Raises InputError with what may have been meant."""
     resolution = discovery.resolve(text)
     if resolution.info is None:
-        near = f"Did you mean {' or '.join(resolution.suggestions)}?" if resolution.suggestions else ""
+        near = (
+            _("Did you mean {names}?").format(names=_(" or ").join(resolution.suggestions))
+            if resolution.suggestions
+            else ""
+        )
         raise InputError(resolution.message, advice=near, number=4041)
     return resolution.info
 
@@ -61,7 +66,7 @@ def _list(options: argparse.Namespace) -> int:
     discovery = discover(workspace_of(options))
     if options.output == "table":
         rows = [(info.kind.value, info.classpath.colon, str(info.line), _traits(info)) for info in discovery.processors]
-        table(("KIND", "CLASS", "LINE", "TRAITS"), rows)
+        table((_("KIND"), _("CLASS"), _("LINE"), _("TRAITS")), rows)
         tell_problems(discovery.problems)
     else:
         emit(
@@ -114,11 +119,15 @@ def _package(options: argparse.Namespace) -> int:
         planned = plan(workspace, functions=every, discovery=discovery)
     if options.output == "table":
         table(
-            ("", "BYTES", "FILE", "WHY"),
+            ("", _("BYTES"), _("FILE"), _("WHY")),
             [("+", str(entry.size), entry.path, entry.reason) for entry in planned.all_entries]
             + [("-", "", left.path, left.reason) for left in planned.left_out],
         )
-        write(f"{len(planned.all_entries)} files, {planned.total_bytes:,} bytes, hash {planned.content_hash}")
+        write(
+            _("{count} files, {total_bytes:,} bytes, hash {content_hash}").format(
+                count=len(planned.all_entries), total_bytes=planned.total_bytes, content_hash=planned.content_hash
+            )
+        )
         tell_problems(planned.problems)
     else:
         emit(
@@ -136,7 +145,7 @@ def _package(options: argparse.Namespace) -> int:
         )
     if options.write is not None:
         made = write_package(planned, options.write.absolute())
-        tell_problems((), note=f"wrote {made.path}, {made.bytes:,} bytes")
+        tell_problems((), note=_("wrote {path}, {bytes:,} bytes").format(path=made.path, bytes=made.bytes))
     return _verdict(planned.problems)
 
 
@@ -156,13 +165,18 @@ def _serve(options: argparse.Namespace) -> int:
             await serve(
                 trial.pool,
                 port=options.port,
-                on_ready=lambda url: write(f"{url}/api/v1 answers for {trial.info.classpath.colon}; ctrl+c stops it"),
+                on_ready=lambda url: write(
+                    _("{url}/api/v1 answers for {function}; ctrl+c stops it").format(
+                        url=url, function=trial.info.classpath.colon
+                    )
+                ),
             )
 
     try:
         asyncio.run(session())
     except OSError as error:
         raise InputError(
-            f"port {options.port} cannot be used: {error.strerror}", advice="Give another --port."
+            _("port {port} cannot be used: {strerror}").format(port=options.port, strerror=error.strerror),
+            advice=_("Give another --port."),
         ) from error
     return exits.OK

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def arguments(actions: Any) -> None:
-    logs_parser = actions.add_parser("logs", help="what an instance on the service wrote")
-    logs_parser.add_argument("instance_id", help="such as rw-ins-…")
-    logs_parser.add_argument("--lines", type=int, metavar="N", help="entries to print; default: all there are")
-    logs_parser.add_argument("--keyword", action="append", default=[], metavar="WORD", help="only entries with it")
+    logs_parser = actions.add_parser("logs", help=_("what an instance on the service wrote"))
+    logs_parser.add_argument("instance_id", help=_("such as rw-ins-…"))
+    logs_parser.add_argument("--lines", type=int, metavar="N", help=_("entries to print; default: all there are"))
+    logs_parser.add_argument("--keyword", action="append", default=[], metavar="WORD", help=_("only entries with it"))
     output_argument(logs_parser)
-    delete_parser = actions.add_parser("delete", help="stop and remove an instance on the service")
+    delete_parser = actions.add_parser("delete", help=_("stop and remove an instance on the service"))
     delete_parser.add_argument("instance_id")
-    delete_parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    delete_parser.add_argument("-y", "--yes", action="store_true", help=_("do not ask"))
     output_argument(delete_parser)
 
 

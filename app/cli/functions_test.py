@@ -11,32 +11,38 @@ from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import settings_of
 from agentic_rl_tui.app.cli.dispatch import workspace_of
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.text import plain
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("classpath", help="pkg.mod.Class or path/file.py:Class")
+    parser.add_argument("classpath", help=_("pkg.mod.Class or path/file.py:Class"))
     given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument("-i", "--input", metavar="JSON", help="the input: JSON text, or a JSON file")
-    given.add_argument("--row", type=int, metavar="K", help="build the input from row K of --data, from 0")
-    given.add_argument("--rows", type=int, metavar="M", help="sweep over the first M rows of --data")
-    parser.add_argument("--data", type=Path, metavar="FILE", help="a data set; default: data/train.jsonl")
-    parser.add_argument("--rollouts", type=int, default=4, metavar="N", help="rollouts of a group; default: 4")
+    given.add_argument("-i", "--input", metavar="JSON", help=_("the input: JSON text, or a JSON file"))
+    given.add_argument("--row", type=int, metavar="K", help=_("build the input from row K of --data, from 0"))
+    given.add_argument("--rows", type=int, metavar="M", help=_("sweep over the first M rows of --data"))
+    parser.add_argument("--data", type=Path, metavar="FILE", help=_("a data set; default: data/train.jsonl"))
+    parser.add_argument("--rollouts", type=int, default=4, metavar="N", help=_("rollouts of a group; default: 4"))
     parser.add_argument(
-        "--answer", action="append", default=[], metavar="TEXT", help="what the assistant said; may be repeated"
+        "--answer", action="append", default=[], metavar="TEXT", help=_("what the assistant said; may be repeated")
     )
-    parser.add_argument("--rollout-classpath", metavar="CLASSPATH", help="make the rollouts with this class instead")
-    parser.add_argument("--model", metavar="NAME", help="model of a rollout; default: the local practice policy")
-    parser.add_argument("--model-url", metavar="URL", help="OpenAI-compatible address of --model")
-    parser.add_argument("--model-key-env", metavar="VARIABLE", default="DASHSCOPE_API_KEY", help="where its key is")
-    parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="limit of a call; default: 120")
+    parser.add_argument("--rollout-classpath", metavar="CLASSPATH", help=_("make the rollouts with this class instead"))
+    parser.add_argument("--model", metavar="NAME", help=_("model of a rollout; default: the local practice policy"))
+    parser.add_argument("--model-url", metavar="URL", help=_("OpenAI-compatible address of --model"))
+    parser.add_argument("--model-key-env", metavar="VARIABLE", default="DASHSCOPE_API_KEY", help=_("where its key is"))
+    parser.add_argument(
+        "--timeout", type=float, default=120.0, metavar="SECONDS", help=_("limit of a call; default: 120")
+    )
     parser.add_argument(
         "--requirements", choices=("check", "install", "ignore"), default="check",
-        help="install: run in an environment of requirements.txt, made once; ignore: do not check it; default: check",
+        help=_(
+            "install: run in an environment of requirements.txt, made once; ignore: do not check it; "
+            "default: check"
+        ),
     )  # fmt: skip
-    parser.add_argument("--full-traceback", action="store_true", help="all frames, not only those of the workspace")
+    parser.add_argument("--full-traceback", action="store_true", help=_("all frames, not only those of the workspace"))
     output_argument(parser)
 
 
@@ -108,8 +114,10 @@ async def _models(options: argparse.Namespace, rows: list[tuple[int, Any]]) -> l
         key = os.environ.get(options.model_key_env, "").strip()
         if not (options.model and options.model_url and key):
             raise InputError(
-                f"a model needs --model, --model-url and a key in {options.model_key_env}",
-                advice="Give all three, or none of them to use the local practice policy.",
+                _("a model needs --model, --model-url and a key in {model_key_env}").format(
+                    model_key_env=options.model_key_env
+                ),
+                advice=_("Give all three, or none of them to use the local practice policy."),
             )
         return [ModelResource(options.model, options.model_url, key)] * len(rows)
     async with AgenticRL(settings=settings_of(options)) as client:
@@ -160,10 +168,14 @@ def _distribution(found: Any) -> dict[str, Any] | None:
 
 def _histogram(scores: Any) -> None:
     if scores is None:
-        write("no row was scored")
+        write(_("no row was scored"))
         return
-    write(f"scores: min {scores.minimum:g}  mean {scores.mean:.4g}  median {scores.p50:g}  max {scores.maximum:g}")
-    most = max(count for _, _, count in scores.histogram)
+    write(
+        _("scores: min {minimum:g}  mean {mean:.4g}  median {p50:g}  max {maximum:g}").format(
+            minimum=scores.minimum, mean=scores.mean, p50=scores.p50, maximum=scores.maximum
+        )
+    )
+    most = max(count for _low, _high, count in scores.histogram)
     for low, high, count in scores.histogram:
         write(f"{low:8.3g} … {high:8.3g}  {'█' * round(40 * count / most)}{' ' if count else ''}{count}")
 
@@ -174,19 +186,21 @@ def _tell(report: Any, options: argparse.Namespace) -> int:
         return exits.OK if report.is_ok else exits.REJECTED
     facts(
         {
-            "function": f"{report.classpath.colon} ({report.kind.value})",
+            _("function"): f"{report.classpath.colon} ({report.kind.value})",
             "status": report.status.value,
-            "verdict": report.verdict.value if report.kind is not FunctionKind.ROLLOUT else None,
+            _("verdict"): report.verdict.value if report.kind is not FunctionKind.ROLLOUT else None,
             "score": None if report.score is None else f"{report.score:g}",
             "scores": " ".join(f"{score:g}" for score in report.scores) if len(report.scores) > 1 else None,
-            "latency": f"{report.latency_s * 1000:.1f} ms, started in {report.start_s * 1000:.0f} ms",
-            "model calls": _calls_text(report.model_calls),
+            _("latency"): _("{latency:.1f} ms, started in {start:.0f} ms").format(
+                latency=report.latency_s * 1000, start=report.start_s * 1000
+            ),
+            _("model calls"): _calls_text(report.model_calls),
             "output": report.output,
         }
     )
     if report.waterfall is not None and report.waterfall.rows:
         table(
-            ("SHARE", "METRIC", "VALUE", "× METRIC", "× SUB", "× FUNCTION"),
+            (_("SHARE"), _("METRIC"), _("VALUE"), _("× METRIC"), _("× SUB"), _("× FUNCTION")),
             [
                 (
                     f"{row.contribution:+.4f}", row.metric or row.sub or row.component, f"{row.value:g}",
@@ -213,7 +227,9 @@ def _calls_text(calls: Any) -> str | None:
         return None
     asked, answered = sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls)
     spent = sum(call.latency_s for call in calls)
-    return f"{len(calls)}, {asked} + {answered} tokens, {spent * 1000:.0f} ms"
+    return _("{count}, {asked} + {answered} tokens, {spent:.0f} ms").format(
+        count=len(calls), asked=asked, answered=answered, spent=spent * 1000
+    )
 
 
 def _data(report: Any) -> dict[str, Any]:

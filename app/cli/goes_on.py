@@ -2,6 +2,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.text import plain
 
 
@@ -18,6 +19,4 @@ def told_on_interrupt(what: Callable[[], str]) -> Iterator[None]:
 
 
 def job_goes_on(job_id: str) -> str:
-    from agentic_rl_tui.core.i18n import _
-
     return _("job {job_id} goes on; watch it with: agentic-rl-tui logs {job_id} --follow").format(job_id=job_id)

@@ -6,10 +6,11 @@ from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import settings_of
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
 from agentic_rl_tui.app.keymap import ACTIONS, check_keymap, effective, user_keys
+from agentic_rl_tui.core.i18n import _
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--schema", action="store_true", help="print the JSON schema of the settings' [keys] table")
+    parser.add_argument("--schema", action="store_true", help=_("print the JSON schema of the settings' [keys] table"))
     output_argument(parser)
 
 
@@ -22,10 +23,10 @@ def run(options: argparse.Namespace) -> int:
     rows = [(action, keys) for action, keys in effective(own)]
     if options.output == "table":
         shown = [
-            (keys.replace(",", " "), action.id, "yours" if action.id in own else "", action.help)
+            (keys.replace(",", " "), action.id, _("yours") if action.id in own else "", action.help)
             for action, keys in rows
         ]
-        table(("KEYS", "ACTION", "FROM", "DOES"), shown)
+        table((_("KEYS"), _("ACTION"), _("FROM"), _("DOES")), shown)
         for problem in problems:
             print(f"✗ {problem}", file=sys.stderr)
     else:

@@ -5,23 +5,29 @@ from typing import TYPE_CHECKING
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
+from agentic_rl_tui.core.i18n import N_, _
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job, JobPage
 
+_COLUMNS = (N_("STATUS"), N_("NAME"), N_("MODEL"), N_("TYPE"), N_("STEP"), N_("CREATED"), N_("ID"))
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-p", "--page", type=int, default=1, metavar="N", help="page, from 1")
-    parser.add_argument("-s", "--size", type=int, default=10, metavar="N", help="jobs a page, 1 to 100")
+    parser.add_argument("-p", "--page", type=int, default=1, metavar="N", help=_("page, from 1"))
+    parser.add_argument("-s", "--size", type=int, default=10, metavar="N", help=_("jobs a page, 1 to 100"))
     output_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     page: JobPage = with_client(options, lambda client: client.list(page_no=options.page, page_size=options.size))
     if options.output == "table":
-        table(("STATUS", "NAME", "MODEL", "TYPE", "STEP", "CREATED", "ID"), [_row(job) for job in page.jobs])
+        table(tuple(_(heading) for heading in _COLUMNS), [_row(job) for job in page.jobs])
         if not page.jobs:
-            print("no jobs here yet" if page.total == 0 else f"no such page; {page.total} jobs", file=sys.stderr)
+            print(
+                _("no jobs here yet") if page.total == 0 else _("no such page; {total} jobs").format(total=page.total),
+                file=sys.stderr,
+            )
     else:
         jobs = [job.model_dump(mode="json", exclude_none=True) for job in page.jobs]
         emit({"jobs": jobs, "page_no": page.page_no, "page_size": page.page_size, "total": page.total}, options.output)

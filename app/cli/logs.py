@@ -6,6 +6,7 @@ from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.models.text import plain
 
@@ -18,23 +19,23 @@ PAGE = 1000
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job_id")
-    parser.add_argument("--offset", type=_count, default=0, metavar="N", help="lines to skip; default: 0")
-    parser.add_argument("--lines", type=_count, metavar="N", help="lines to print; default: all there are")
-    parser.add_argument("-f", "--follow", action="store_true", help="keep printing until the job has ended")
+    parser.add_argument("--offset", type=_count, default=0, metavar="N", help=_("lines to skip; default: 0"))
+    parser.add_argument("--lines", type=_count, metavar="N", help=_("lines to print; default: all there are"))
+    parser.add_argument("-f", "--follow", action="store_true", help=_("keep printing until the job has ended"))
     output_argument(parser)
 
 
 def _count(text: str) -> int:
     number = int(text)
     if number < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
+        raise argparse.ArgumentTypeError(_("must not be negative"))
     return number
 
 
 def run(options: argparse.Namespace) -> int:
     if options.follow:
         if options.output != "table" or options.lines is not None:
-            print("--follow prints lines as they come and takes neither --output nor --lines", file=sys.stderr)
+            print(_("--follow prints lines as they come and takes neither --output nor --lines"), file=sys.stderr)
             return exits.USAGE
         return with_client(options, lambda client: follow(client, options.job_id, options.offset))
     return with_client(options, lambda client: _print(client, options))
@@ -75,6 +76,6 @@ async def follow(client: "AgenticRL", job_id: str, offset: int = 0) -> int:
             else:
                 print(plain(str(piece)), file=sys.stderr, flush=True)
         job = await client.get(job_id)
-    ended = f"job {job.job_name or job_id} ({job_id}) {job.status}"
+    ended = _("job {name} ({job_id}) {status}").format(name=job.job_name or job_id, job_id=job_id, status=job.status)
     print(plain(f"{ended}: {job.message}" if job.message else ended), file=sys.stderr)
     return exits.OK if job.status == JobStatus.SUCCEEDED else exits.JOB_FAILED

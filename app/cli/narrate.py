@@ -5,6 +5,7 @@ import time
 from typing import TextIO
 
 from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, Unreachable
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
@@ -52,14 +53,15 @@ class Narrator:
             case StepProgress():
                 self._progress(event)
             case StepFinished():
-                how = "reused" if event.reused else f"{event.seconds:.1f} s"
+                how = _("reused") if event.reused else f"{event.seconds:.1f} s"
                 detail = f"  {event.detail}" if event.detail else ""
                 self._line(f"✓ {event.label} ({how}){detail}")
             case StepFailed():
                 self._line(f"✗ {event.label}: {event.error}")
             case JobSubmitted():
-                found = "found again" if event.adopted else event.job.status.lower()
-                self._line(f"✓ job {event.job.job_name or ''} is {found}: {event.job.job_id}")
+                found = _("found again") if event.adopted else event.job.status.lower()
+                told = _("job {name} is {found}: {job_id}")
+                self._line("✓ " + told.format(name=event.job.job_name or "", found=found, job_id=event.job.job_id))
             case Note():
                 self._line(f"! {event.text}")
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.text import plain
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -17,7 +18,7 @@ FORMATS = ("table", "json", "yaml")
 def output_argument(parser: argparse.ArgumentParser, default: str = "table") -> None:
     parser.add_argument(
         "-o", "--output-format", "--output", dest="output", choices=FORMATS, default=default, metavar="FORMAT",
-        help=f"table, json or yaml; default: {default}",
+        help=_("table, json or yaml; default: {default}").format(default=default),
     )  # fmt: skip
 
 

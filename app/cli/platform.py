@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.confirm import confirmed
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, write
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("status", "stop", "reset", "export", "import"))
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="of export and import: the archive")
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask before a reset or a replacing import")
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help=_("of export and import: the archive"))
+    parser.add_argument("-y", "--yes", action="store_true", help=_("do not ask before a reset or a replacing import"))
     parser.add_argument(
         "--force",
         action="store_true",
-        help="stop or reset although jobs are running; export over a file; import over a state",
+        help=_("stop or reset although jobs are running; export over a file; import over a state"),
     )
     output_argument(parser)
 
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
     paths = PlatformPaths.default()
     if (options.action in ("export", "import")) != (options.file is not None):
-        raise ConfigError("export and import need a FILE, the other actions take none")
+        raise ConfigError(_("export and import need a FILE, the other actions take none"))
     if options.action == "export":
         return _export(paths, options.file, force=options.force)
     if options.action == "import":
@@ -41,13 +42,13 @@ def run(options: argparse.Namespace) -> int:
         return _status(paths, options.output)
     if options.action == "stop":
         stopped = asyncio.run(stop_platform(paths, force=options.force))
-        write("the local platform is stopped" if stopped else "the local platform was not running")
+        write(_("the local platform is stopped") if stopped else _("the local platform was not running"))
         return exits.OK
-    question = f"Remove every job, log, file and function of the local platform in {paths.root}?"
+    question = _("Remove every job, log, file and function of the local platform in {root}?").format(root=paths.root)
     if not confirmed(question, assume_yes=options.yes):
         return exits.REJECTED
     asyncio.run(reset_platform(paths, force=options.force))
-    write(f"{paths.root} is empty")
+    write(_("{root} is empty").format(root=paths.root))
     return exits.OK
 
 
@@ -55,19 +56,27 @@ def _export(paths: "PlatformPaths", target: Path, *, force: bool) -> int:
     from agentic_rl_tui.core.platform.archive import export_state
 
     held = export_state(paths, target, replace=force)
-    write(f"{target}: {held.jobs} jobs, {held.files} files, {held.entities} functions")
-    print("keep it private: it holds the variables and tokens of your functions", file=sys.stderr)
+    write(
+        _("{target}: {jobs} jobs, {files} files, {entities} functions").format(
+            target=target, jobs=held.jobs, files=held.files, entities=held.entities
+        )
+    )
+    print(_("keep it private: it holds the variables and tokens of your functions"), file=sys.stderr)
     return exits.OK
 
 
 def _import(paths: "PlatformPaths", source: Path, *, force: bool, assume_yes: bool) -> int:
     from agentic_rl_tui.core.platform.archive import import_state, is_empty
 
-    question = f"Replace every job, log, file and function of the local platform in {paths.root}?"
+    question = _("Replace every job, log, file and function of the local platform in {root}?").format(root=paths.root)
     if force and not is_empty(paths) and not confirmed(question, assume_yes=assume_yes):
         return exits.REJECTED
     held = import_state(paths, source, force=force)
-    write(f"{paths.root}: {held.jobs} jobs, {held.files} files, {held.entities} functions")
+    write(
+        _("{root}: {jobs} jobs, {files} files, {entities} functions").format(
+            root=paths.root, jobs=held.jobs, files=held.files, entities=held.entities
+        )
+    )
     return exits.OK
 
 

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from agentic_rl_tui.app.cli.connect import settings_of
 from agentic_rl_tui.app.cli.screen import has_screen
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.templates import TEMPLATES, WorkspaceExists, write_workspace
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", nargs="?", metavar="DIR", help="where to write; default: ./calc-agent")
-    parser.epilog = "Without a terminal on stdout the whole job is run headless and its log printed."
+    parser.add_argument("directory", nargs="?", metavar="DIR", help=_("where to write; default: ./calc-agent"))
+    parser.epilog = _("Without a terminal on stdout the whole job is run headless and its log printed.")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -20,9 +21,9 @@ def run(options: argparse.Namespace) -> int:
     except WorkspaceExists as exists:
         if not exists.is_same_template:
             raise
-        print(f"{destination} is there already and is used as it is", file=sys.stderr)
+        print(_("{destination} is there already and is used as it is").format(destination=destination), file=sys.stderr)
     else:
-        print(f"wrote {destination}", file=sys.stderr)
+        print(_("wrote {destination}").format(destination=destination), file=sys.stderr)
     options.workspace = str(destination)
     job_file = destination / template.job_file
     if has_screen():

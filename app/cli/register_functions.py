@@ -4,13 +4,17 @@ from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.components import classpath_arguments, components_of, registered_data
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
+from agentic_rl_tui.core.i18n import _
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     classpath_arguments(parser)
     parser.add_argument(
         "--lazy-load", action=argparse.BooleanOptionalAction, default=True,
-        help="leave loading to the job; --no-lazy-load also starts an instance of each, for test_functions",
+        help=_(
+            "leave loading to the job; --no-lazy-load also starts an instance of each, for "
+            "test_functions"
+        ),
     )  # fmt: skip
     output_argument(parser, "json")
 
@@ -25,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     )
     data = registered_data(registered)
     if options.output == "table":
-        table(("WHAT", "ID"), [(name.removesuffix("s"), each) for name, ids in data.items() for each in ids])
+        table((_("WHAT"), _("ID")), [(name.removesuffix("s"), each) for name, ids in data.items() for each in ids])
     else:
         emit(data, options.output)
     return exits.OK

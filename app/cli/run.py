@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "Give a job file, options, or both: what an option names wins over the file."
-    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="the job file")
-    parser.add_argument("--model", metavar="NAME", help="train this model")
-    parser.add_argument("--teacher-model", metavar="NAME", help="distil from this teacher (OPD)")
+    parser.epilog = _("Give a job file, options, or both: what an option names wins over the file.")
+    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help=_("the job file"))
+    parser.add_argument("--model", metavar="NAME", help=_("train this model"))
+    parser.add_argument("--teacher-model", metavar="NAME", help=_("distil from this teacher (OPD)"))
     dataset_arguments(parser)
     function_arguments(parser)
-    parser.add_argument("--hyper-parameters", type=_object, metavar="JSON", help="values that win over the file's")
-    parser.add_argument("--job-name", metavar="NAME", help="name of the job; a unique ending is added")
-    parser.add_argument("--exact-name", action="store_true", help="send the name without the unique ending")
-    parser.add_argument("--force", action="store_true", help="send data files although they have errors")
-    parser.add_argument("--dry-run", action="store_true", help="print the requests that would be sent, and send none")
-    parser.add_argument("-f", "--follow", action="store_true", help="stay and print the log until the job has ended")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show the traceback of an unexpected error")
+    parser.add_argument("--hyper-parameters", type=_object, metavar="JSON", help=_("values that win over the file's"))
+    parser.add_argument("--job-name", metavar="NAME", help=_("name of the job; a unique ending is added"))
+    parser.add_argument("--exact-name", action="store_true", help=_("send the name without the unique ending"))
+    parser.add_argument("--force", action="store_true", help=_("send data files although they have errors"))
+    parser.add_argument(
+        "--dry-run", action="store_true", help=_("print the requests that would be sent, and send none")
+    )
+    parser.add_argument("-f", "--follow", action="store_true", help=_("stay and print the log until the job has ended"))
+    parser.add_argument("-v", "--verbose", action="store_true", help=_("show the traceback of an unexpected error"))
     output_argument(parser)
 
 
@@ -42,9 +44,9 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
+        raise argparse.ArgumentTypeError(_("not JSON: {error}").format(error=error)) from error
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError('must be an object such as {"batch_size": 64}')
+        raise argparse.ArgumentTypeError(_('must be an object such as {"batch_size": 64}'))
     return value
 
 

@@ -3,6 +3,7 @@
 import argparse
 
 from agentic_rl_tui.app.cli.components import classpath_arguments
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.kinds import FunctionKind
 
 PLURAL = {FunctionKind.ROLLOUT: "", FunctionKind.REWARD: "s", FunctionKind.GROUP_REWARD: "s"}
@@ -15,21 +16,25 @@ def function_arguments(parser: argparse.ArgumentParser) -> None:
         option = kind.value.replace("_", "-")
         parser.add_argument(
             f"--{option}-name{s}", dest=f"{kind.value}_names", action="append", default=[], metavar="NAME",
-            help=f"name of each {words}; without a classpath, ids of registered ones",
+            help=_("name of each {words}; without a classpath, ids of registered ones").format(words=words),
         )  # fmt: skip
         parser.add_argument(
             f"--{option}-weight{s}", dest=f"{kind.value}_weights", action="append", default=[], metavar="NUMBER",
-            help=f"weight of each {words}",
+            help=_("weight of each {words}").format(words=words),
         )  # fmt: skip
         parser.add_argument(
             f"--{option}-runtime{s}", dest=f"{kind.value}_runtimes", metavar="JSON",
-            help=f"resources of each {words}: an object, or a list of one each",
+            help=_("resources of each {words}: an object, or a list of one each").format(words=words),
         )  # fmt: skip
-    parser.add_argument("--reward-metric-weights", metavar="JSON", help="weights of sub-rewards, an object a reward")
+    parser.add_argument("--reward-metric-weights", metavar="JSON", help=_("weights of sub-rewards, an object a reward"))
 
 
 def dataset_arguments(parser: argparse.ArgumentParser) -> None:
     for use in ("training", "validation"):
         parser.add_argument(
-            f"--{use}-files", action="append", default=[], metavar="FILE", help=f"a {use} data set; may be repeated"
+            f"--{use}-files",
+            action="append",
+            default=[],
+            metavar="FILE",
+            help=_("a {use} data set; may be repeated").format(use=use),
         )

@@ -1,24 +1,25 @@
 import argparse
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.paths import PlatformPaths
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=int, metavar="N", help="also listen on this TCP port of 127.0.0.1")
-    parser.add_argument("--token", metavar="TEXT", help="what TCP clients must send as their API key")
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="TCP address; default: 127.0.0.1")
-    parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
-    parser.add_argument("--root", metavar="DIR", help="state directory; default: the user's")
-    parser.add_argument("--max-running-jobs", type=int, metavar="N", help="jobs that run at once; default: 1")
+    parser.add_argument("--port", type=int, metavar="N", help=_("also listen on this TCP port of 127.0.0.1"))
+    parser.add_argument("--token", metavar="TEXT", help=_("what TCP clients must send as their API key"))
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=_("TCP address; default: 127.0.0.1"))
+    parser.add_argument("--allow-remote", action="store_true", help=_("allow an address that other machines can reach"))
+    parser.add_argument("--root", metavar="DIR", help=_("state directory; default: the user's"))
+    parser.add_argument("--max-running-jobs", type=int, metavar="N", help=_("jobs that run at once; default: 1"))
     parser.add_argument(
         "--fault",
         action="append",
         metavar="RULE",
-        help="a fault on purpose, e.g. throttle@jobs:times=3; may be repeated",
+        help=_("a fault on purpose, e.g. throttle@jobs:times=3; may be repeated"),
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="makes the chance of faults repeatable; default: 0")
+    parser.add_argument("--seed", type=int, metavar="N", help=_("makes the chance of faults repeatable; default: 0"))
     parser.add_argument(
-        "--clock-factor", type=float, metavar="F", help="10 makes the platform's own waits ten times shorter"
+        "--clock-factor", type=float, metavar="F", help=_("10 makes the platform's own waits ten times shorter")
     )
 
 

@@ -4,15 +4,20 @@ from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.components import split
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     for use in ("training", "validation"):
         parser.add_argument(
-            f"--{use}-files", action="append", default=[], metavar="FILE", help=f"a {use} data set; may be repeated"
+            f"--{use}-files",
+            action="append",
+            default=[],
+            metavar="FILE",
+            help=_("a {use} data set; may be repeated").format(use=use),
         )
-    parser.add_argument("--force", action="store_true", help="upload files although they have errors")
+    parser.add_argument("--force", action="store_true", help=_("upload files although they have errors"))
     output_argument(parser, "json")
 
 
@@ -22,7 +27,9 @@ def run(options: argparse.Namespace) -> int:
     training = [name for given in options.training_files for name in split(given)]
     validation = [name for given in options.validation_files for name in split(given)]
     if not training and not validation:
-        raise InputError("no file is named", advice="Give --training-files FILE, --validation-files FILE or both.")
+        raise InputError(
+            _("no file is named"), advice=_("Give --training-files FILE, --validation-files FILE or both.")
+        )
     uploaded = with_client(
         options,
         lambda client: client.upload_datasets(
@@ -35,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     }
     if options.output == "table":
         rows = zip(training + validation, [*uploaded.training_ids, *uploaded.validation_ids], strict=True)
-        table(("FILE", "ID"), list(rows))
+        table((_("FILE"), _("ID")), list(rows))
     else:
         emit(data, options.output)
     return exits.OK

@@ -21,8 +21,12 @@ _GLYPHS = {"ok": "✓", "warning": "!", "error": "✗"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the job file; default: the workspace's own")
-    parser.add_argument("--fix", action="store_true", help="write every safe fix into the job file and show the change")
+    parser.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help=_("the job file; default: the workspace's own")
+    )
+    parser.add_argument(
+        "--fix", action="store_true", help=_("write every safe fix into the job file and show the change")
+    )
     output_argument(parser)
 
 
@@ -76,7 +80,7 @@ def _tell(checks: "Sequence[Check]", change: list[str]) -> None:
     rows = [
         (_GLYPHS.get(check.state, check.state), check.label, check.detail, f"{check.seconds:.2f} s") for check in checks
     ]
-    table(("", "CHECKED", "FOUND", "TOOK"), rows)
+    table(("", _("CHECKED"), _("FOUND"), _("TOOK")), rows)
     for check in checks:
         for finding in check.findings:
             place = f"{finding.place}:{finding.col}" if finding.line and finding.col else finding.place

@@ -1,5 +1,7 @@
 """The table of verbs: where each one lives and what it says of itself in one line."""
 
+from agentic_rl_tui.core.i18n import N_
+
 
 class Verb:
     """module is below ``agentic_rl_tui.app.cli`` and has ``arguments(parser)`` and ``run(options) -> int``."""
@@ -16,26 +18,36 @@ class Verb:
 
 
 VERBS = (
-    Verb("quickstart", "quickstart", "Start", "Write the example workspace and open it, ready to submit"),
-    Verb("init", "init", "Start", "Write a workspace from a template"),
-    Verb("run", "run", "Jobs", "Register functions, upload data and submit a job"),
-    Verb("functions", "functions", "Functions and data", "List, test, package or serve functions; logs of instances"),
-    Verb("validate", "validate", "Functions and data", "Check the job file, its data and its functions"),
-    Verb("register_functions", "register_functions", "Functions and data", "Register functions and print their ids"),
-    Verb("test_functions", "test_functions", "Functions and data", "Call a registered instance with an input"),
-    Verb("upload_data", "upload_data", "Functions and data", "Check and upload data sets and print their ids"),
-    Verb("list", "list_jobs", "Jobs", "List jobs, newest first"),
-    Verb("get", "get", "Jobs", "Show one job", ("status",)),
-    Verb("wait", "wait", "Jobs", "Wait until a job has ended"),
-    Verb("logs", "logs", "Jobs", "Print a job's log, optionally following it"),
-    Verb("cancel", "cancel", "Jobs", "Cancel a running job"),
-    Verb("delete", "delete", "Jobs", "Delete a finished job's record"),
-    Verb("trace", "trace", "Jobs", "List, show, export or import traces of functions", ("traces",)),
-    Verb("serve", "serve", "Local platform", "Run the local platform in the foreground"),
-    Verb("platform", "platform", "Local platform", "Show, stop, reset, export or import the local platform"),
-    Verb("doctor", "doctor", "This program", "Look at the surroundings and say what to do"),
-    Verb("keys", "keys", "This program", "Show the keys in force and their problems"),
-    Verb("completion", "completion", "This program", "Print a completion script for bash, zsh or fish"),
+    Verb("quickstart", "quickstart", N_("Start"), N_("Write the example workspace and open it, ready to submit")),
+    Verb("init", "init", N_("Start"), N_("Write a workspace from a template")),
+    Verb("run", "run", N_("Jobs"), N_("Register functions, upload data and submit a job")),
+    Verb(
+        "functions",
+        "functions",
+        N_("Functions and data"),
+        N_("List, test, package or serve functions; logs of instances"),
+    ),
+    Verb("validate", "validate", N_("Functions and data"), N_("Check the job file, its data and its functions")),
+    Verb(
+        "register_functions",
+        "register_functions",
+        N_("Functions and data"),
+        N_("Register functions and print their ids"),
+    ),
+    Verb("test_functions", "test_functions", N_("Functions and data"), N_("Call a registered instance with an input")),
+    Verb("upload_data", "upload_data", N_("Functions and data"), N_("Check and upload data sets and print their ids")),
+    Verb("list", "list_jobs", N_("Jobs"), N_("List jobs, newest first")),
+    Verb("get", "get", N_("Jobs"), N_("Show one job"), ("status",)),
+    Verb("wait", "wait", N_("Jobs"), N_("Wait until a job has ended")),
+    Verb("logs", "logs", N_("Jobs"), N_("Print a job's log, optionally following it")),
+    Verb("cancel", "cancel", N_("Jobs"), N_("Cancel a running job")),
+    Verb("delete", "delete", N_("Jobs"), N_("Delete a finished job's record")),
+    Verb("trace", "trace", N_("Jobs"), N_("List, show, export or import traces of functions"), ("traces",)),
+    Verb("serve", "serve", N_("Local platform"), N_("Run the local platform in the foreground")),
+    Verb("platform", "platform", N_("Local platform"), N_("Show, stop, reset, export or import the local platform")),
+    Verb("doctor", "doctor", N_("This program"), N_("Look at the surroundings and say what to do")),
+    Verb("keys", "keys", N_("This program"), N_("Show the keys in force and their problems")),
+    Verb("completion", "completion", N_("This program"), N_("Print a completion script for bash, zsh or fish")),
 )
 
 

@@ -6,6 +6,7 @@ from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.get import show_job
 from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
 from agentic_rl_tui.app.cli.output import output_argument
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.status import JobStatus
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job_id")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="give up waiting; the job goes on")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help=_("give up waiting; the job goes on"))
     output_argument(parser)
 
 

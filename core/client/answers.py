@@ -10,6 +10,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from agentic_rl_tui.core.client.retry import parse_retry_after
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models import errors
 from agentic_rl_tui.core.models.text import plain
 
@@ -36,30 +37,30 @@ class Answer:
             value = self.body.get(name)
             if isinstance(value, dict):
                 return value
-        raise self.bad(f"the answer has no {' or '.join(repr(name) for name in names)} object")
+        raise self.bad(_("the answer has no {names} object").format(names=" or ".join(repr(name) for name in names)))
 
     def text(self, name: str, *, part: str = "output") -> str:
         """A field that must be a text with something in it."""
         value = self.part(part).get(name)
         if isinstance(value, str) and value.strip():
             return value
-        raise self.bad(f"the answer has no {part}.{name}")
+        raise self.bad(_("the answer has no {part}.{name}").format(part=part, name=name))
 
     def model(self, kind: type[M], value: Any) -> M:
         """`value` as a model; fields of an unexpected type are set aside rather than failing the whole."""
         if not isinstance(value, dict):
-            raise self.bad(f"the answer holds no {kind.__name__} object")
+            raise self.bad(_("the answer holds no {kind} object").format(kind=kind.__name__))
         try:
             return tolerant(kind, value)
         except ValidationError as error:
             where = ".".join(map(str, error.errors()[0]["loc"])) or kind.__name__
-            raise self.bad(f"the answer's {where} is missing or unusable") from error
+            raise self.bad(_("the answer's {where} is missing or unusable").format(where=where)) from error
 
     def bad(self, message: str) -> errors.BadResponse:
         excerpt = plain(orjson.dumps(self.body).decode("utf-8", "replace"), keep_newlines=False)[:_EXCERPT]
         error = errors.BadResponse(
             f"{message}: {excerpt}",
-            advice="The service answered in a way this program does not know; quote the request id.",
+            advice=_("The service answered in a way this program does not know; quote the request id."),
             status=self.status,
             request_id=self.request_id,
             method=self.method,
@@ -98,8 +99,10 @@ def read(response: httpx.Response) -> Answer:
     content = response.content
     if response.is_redirect:
         raise errors.BadResponse(
-            f"the server sends this request elsewhere: {plain(response.headers.get('location', '?'))}",
-            advice="Correct the base URL; requests with a key are not forwarded.",
+            _("the server sends this request elsewhere: {address}").format(
+                address=plain(response.headers.get("location", "?"))
+            ),
+            advice=_("Correct the base URL; requests with a key are not forwarded."),
             status=response.status_code,
             method=method,
             path=path,
@@ -133,15 +136,19 @@ def _decode(content: bytes) -> Any:
 
 def _unreadable(response: httpx.Response, content: bytes, body: Any) -> errors.BadResponse:
     if not content.strip():
-        what = "an empty answer"
+        what = _("an empty answer")
     elif _is_html(response, content):
-        what = f"an HTML page{_title(content)} instead of the service's answer, probably from a proxy"
+        what = _("an HTML page{title} instead of the service's answer, probably from a proxy").format(
+            title=_title(content)
+        )
     elif isinstance(body, _Undecodable):
-        what = f"an answer that is not JSON: {_excerpt(content)}"
+        what = _("an answer that is not JSON: {content}").format(content=_excerpt(content))
     else:
-        what = f"a JSON {_json_name(body)} where an object was expected: {_excerpt(content)}"
+        what = _("a JSON {kind} where an object was expected: {content}").format(
+            kind=_json_name(body), content=_excerpt(content)
+        )
     error = errors.BadResponse(
-        f"{response.request.url.host} sent {what}",
+        _("{host} sent {what}").format(host=response.request.url.host, what=what),
         status=response.status_code,
         request_id=response.headers.get("x-request-id"),
         method=response.request.method,
@@ -165,10 +172,13 @@ def _failure(response: httpx.Response, content: bytes, body: Any) -> errors.ArlE
     elif _is_html(response, content):
         if status < 500:
             return _unreadable(response, content, body)
-        message = f"HTTP {status} with an HTML page{_title(content)} from a proxy or gateway"
+        message = _("HTTP {status} with an HTML page{title} from a proxy or gateway").format(
+            status=status, title=_title(content)
+        )
     if message is None:
         shown = _excerpt(content) if content.strip() and not isinstance(body, dict) else ""
-        message = f"{response.reason_phrase or 'no reason given'}{': ' + shown if shown else ''}"
+        reason = response.reason_phrase or _("no reason given")
+        message = f"{reason}: {shown}" if shown else reason
     return by_status(
         status,
         message,
@@ -199,7 +209,7 @@ def by_status(
     error.retry_after_s = retry_after_s
     error.outcome_unknown = status >= 500 or status == 408
     if code == "Arrearage":
-        error.advice = "The account has unpaid bills; pay them in the console, then try again."
+        error.advice = _("The account has unpaid bills; pay them in the console, then try again.")
     return error
 
 
@@ -234,12 +244,12 @@ def _refuse_error_inside(answer: Answer) -> None:
         inner = own.get("code")
         if inner not in _FINE:
             number = inner if isinstance(inner, int) and 400 <= inner < 600 else answer.status
-            text = _first_text(own, "message") or message or "the service reports an error inside its answer"
+            text = _first_text(own, "message") or message or _("the service reports an error inside its answer")
             raise by_status(number, text, code=_first_text(body, "code") or str(inner), **facts)
     has_result = any(body.get(name) for name in ("output", "data"))
     code = body.get("code", body.get("Code"))
     if body.get("success") is False or (code not in _FINE and not has_result):
-        text = message or "the service refused the request without saying why"
+        text = message or _("the service refused the request without saying why")
         number = code if isinstance(code, int) and 400 <= code < 600 else answer.status
         raise by_status(number, text, code=None if code in _FINE else str(code), **facts)
 

@@ -8,6 +8,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, BadResponse, InputError, TimedOut, Unreachable
 
 
@@ -18,23 +19,25 @@ def from_httpx(
     method, path = request.method, request.url.path
     place = _place(request.url)
     if proxy is not None and isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
-        place = f"the proxy {proxy} (from HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)"
+        place = _("the proxy {proxy} (from HTTPS_PROXY, HTTP_PROXY or ALL_PROXY)").format(proxy=proxy)
     match error:
         case httpx.ConnectTimeout():
             return TimedOut(
-                f"no connection to {place} within {connect_s:g} s",
-                advice="Check the network, the base URL and the proxy settings.",
+                _("no connection to {place} within {connect_s:g} s").format(place=place, connect_s=connect_s),
+                advice=_("Check the network, the base URL and the proxy settings."),
                 method=method,
                 path=path,
             )
         case httpx.PoolTimeout():
-            return TimedOut(f"no free connection to {place} within the limit", method=method, path=path)
+            return TimedOut(
+                _("no free connection to {place} within the limit").format(place=place), method=method, path=path
+            )
         case httpx.ReadTimeout() | httpx.WriteTimeout() | TimeoutError():
             return timed_out(method, path, place, limit_s)
         case httpx.ProxyError():
             return Unreachable(
-                f"the proxy refused the connection to {place}: {error}",
-                advice="Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
+                _("the proxy refused the connection to {place}: {error}").format(place=place, error=error),
+                advice=_("Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."),
                 method=method,
                 path=path,
             )
@@ -42,28 +45,40 @@ def from_httpx(
             return _no_connection(error, method, path, place)
         case httpx.DecodingError():
             return _unknown(
-                BadResponse(f"the answer of {place} has a broken compression: {error}", method=method, path=path)
+                BadResponse(
+                    _("the answer of {place} has a broken compression: {error}").format(place=place, error=error),
+                    method=method,
+                    path=path,
+                )
             )
         case httpx.RemoteProtocolError() if "complete message body" in str(error):
-            return _unknown(BadResponse(f"the answer of {place} was cut off", method=method, path=path))
+            return _unknown(
+                BadResponse(_("the answer of {place} was cut off").format(place=place), method=method, path=path)
+            )
         case httpx.RemoteProtocolError() if "illegal" in str(error) or "malformed" in str(error):
-            return _unknown(BadResponse(f"{place} does not speak HTTP: {error}", method=method, path=path))
+            return _unknown(
+                BadResponse(
+                    _("{place} does not speak HTTP: {error}").format(place=place, error=error), method=method, path=path
+                )
+            )
         case httpx.TransportError() if not isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
             return _unknown(
                 Unreachable(
-                    f"the connection to {place} was lost before the answer came",
-                    advice="Check the network, then try again.",
+                    _("the connection to {place} was lost before the answer came").format(place=place),
+                    advice=_("Check the network, then try again."),
                     method=method,
                     path=path,
                 )
             )
         case _:
-            return InputError(f"the request cannot be sent: {error}", method=method, path=path)
+            return InputError(_("the request cannot be sent: {error}").format(error=error), method=method, path=path)
 
 
 def timed_out(method: str, path: str, place: str, limit_s: float | None) -> TimedOut:
-    limit = f"{limit_s:g} s" if limit_s is not None else "the limit"
-    error = TimedOut(f"{place} gave no answer within {limit}", method=method, path=path)
+    limit = _("{seconds:g} s").format(seconds=limit_s) if limit_s is not None else _("the limit")
+    error = TimedOut(
+        _("{place} gave no answer within {limit}").format(place=place, limit=limit), method=method, path=path
+    )
     error.outcome_unknown = True
     return error
 
@@ -78,30 +93,44 @@ def _no_connection(error: Exception, method: str, path: str, place: str) -> ArlE
         match cause:
             case ssl.SSLCertVerificationError():
                 return Unreachable(
-                    f"the certificate of {place} cannot be verified: {cause.verify_message}",
-                    advice="Behind a company proxy set SSL_CERT_FILE to its CA bundle.",
+                    _("the certificate of {place} cannot be verified: {verify_message}").format(
+                        place=place, verify_message=cause.verify_message
+                    ),
+                    advice=_("Behind a company proxy set SSL_CERT_FILE to its CA bundle."),
                     method=method,
                     path=path,
                 )
             case ssl.SSLError():
                 return Unreachable(
-                    f"no TLS connection to {place}: {cause.reason or cause}",
-                    advice="Check that the base URL's scheme (http or https) and port are right.",
+                    _("no TLS connection to {place}: {reason}").format(place=place, reason=cause.reason or cause),
+                    advice=_("Check that the base URL's scheme (http or https) and port are right."),
                     method=method,
                     path=path,
                 )
             case socket.gaierror():
                 return Unreachable(
-                    f"the name of {place} cannot be resolved: {cause.strerror}",
-                    advice="Check the host in the base URL, the network and the name servers.",
+                    _("the name of {place} cannot be resolved: {strerror}").format(
+                        place=place, strerror=cause.strerror
+                    ),
+                    advice=_("Check the host in the base URL, the network and the name servers."),
                     method=method,
                     path=path,
                 )
             case ConnectionRefusedError():
-                return Unreachable(f"nothing answers at {place}: connection refused", method=method, path=path)
+                return Unreachable(
+                    _("nothing answers at {place}: connection refused").format(place=place), method=method, path=path
+                )
             case FileNotFoundError() | PermissionError():
-                return Unreachable(f"{place} cannot be reached: {cause.strerror}", method=method, path=path)
-    return Unreachable(f"no connection to {place}: {error or type(error).__name__}", method=method, path=path)
+                return Unreachable(
+                    _("{place} cannot be reached: {strerror}").format(place=place, strerror=cause.strerror),
+                    method=method,
+                    path=path,
+                )
+    return Unreachable(
+        _("no connection to {place}: {error}").format(place=place, error=error or type(error).__name__),
+        method=method,
+        path=path,
+    )
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -130,5 +159,5 @@ def proxy_for(url: httpx.URL) -> str | None:
 
 def _place(url: httpx.URL) -> str:
     if url.host == "platform.local":
-        return "the local platform"
+        return _("the local platform")
     return f"{url.host}:{url.port}" if url.port else url.host

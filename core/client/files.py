@@ -4,13 +4,14 @@ import asyncio
 import hashlib
 import itertools
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core.client.answers import Answer
 from agentic_rl_tui.core.client.multipart import CHUNK_BYTES, FormBody, Progress
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, NotFound, UploadError
 from agentic_rl_tui.core.models.files import FailedUpload, FilePage, RemoteFile
 
@@ -54,12 +55,12 @@ class Files:
                 return
 
     async def get(self, file_id: str) -> RemoteFile:
-        answer = await self._transport.call(Request("GET", f"/files/{checked_id(file_id, 'file id')}"))
+        answer = await self._transport.call(Request("GET", f"/files/{checked_id(file_id, N_('file id'))}"))
         data = answer.part("data", "output")
         return answer.model(RemoteFile, {"file_id": file_id, **data})
 
     async def delete(self, file_id: str) -> None:
-        request = Request("DELETE", f"/files/{checked_id(file_id, 'file id')}")
+        request = Request("DELETE", f"/files/{checked_id(file_id, N_('file id'))}")
         await self._transport.settle(request, done=NotFound)
 
     async def upload(
@@ -125,17 +126,17 @@ class Files:
         """The path when it names a file that may be sent. Raises InputError naming it."""
         file = Path(path)
         if not file.exists():
-            raise InputError(f"{file} does not exist", number=4011)
+            raise InputError(_("{file} does not exist").format(file=file), number=4011)
         if not file.is_file():
-            raise InputError(f"{file} is not a file", number=4012)
+            raise InputError(_("{file} is not a file").format(file=file), number=4012)
         size = file.stat().st_size
         if size == 0:
-            raise InputError(f"{file} is empty", number=4031)
+            raise InputError(_("{file} is empty").format(file=file), number=4031)
         limit = byte_limit("DATASETS_FILE_SIZE_WARNING", GIB)
         if size > limit:
             raise InputError(
-                f"{file} has {size:,} bytes; the limit is {limit:,}",
-                advice="Split the file, or raise DATASETS_FILE_SIZE_WARNING (bytes) where the service takes more.",
+                _("{file} has {size:,} bytes; the limit is {limit:,}").format(file=file, size=size, limit=limit),
+                advice=_("Split the file, or raise DATASETS_FILE_SIZE_WARNING (bytes) where the service takes more."),
                 number=4035,
             )
         return file
@@ -172,7 +173,7 @@ class Files:
     def _partly(self, files: Iterable[Path], results: Sequence[RemoteFile | BaseException]) -> BaseException:
         pairs = list(zip(files, results, strict=True))
         failed = [(file, result) for file, result in pairs if isinstance(result, BaseException)]
-        for _, result in failed:
+        for _file, result in failed:
             if not isinstance(result, ArlError):
                 return result
         uploaded = {str(file): result.file_id for file, result in pairs if isinstance(result, RemoteFile)}
@@ -180,14 +181,11 @@ class Files:
         first = failed[0][1]
         assert isinstance(first, ArlError)
         return UploadError(
-            f"{len(failed)} of {len(pairs)} files did not arrive: {reasons}",
+            _("{count} of {total} files did not arrive: {reasons}").format(
+                count=len(failed), total=len(pairs), reasons=reasons
+            ),
             uploaded=uploaded,
-            advice=(
-                f"Already on the service: {', '.join(f'{name} as {fid}' for name, fid in uploaded.items())}. "
-                if uploaded
-                else ""
-            )
-            + first.advice,
+            advice=_already(uploaded, first.advice),
             status=first.status,
             code=first.code,
             request_id=first.request_id,
@@ -202,15 +200,20 @@ def byte_limit(variable: str, default: int) -> int:
     if not text:
         return default
     if not text.isdigit():
-        raise ConfigError(f"{text!r} from environment {variable} is no size", advice="Give a number of bytes.")
+        raise ConfigError(
+            _("{text!r} from environment {variable} is no size").format(text=text, variable=variable),
+            advice=_("Give a number of bytes."),
+        )
     return int(text)
 
 
 def check_page(page_no: int, page_size: int) -> None:
     if page_no < 1 or not 1 <= page_size <= 100:
         raise InputError(
-            f"page {page_no} with {page_size} entries cannot be asked for",
-            advice="Pages count from 1 and hold 1 to 100 entries.",
+            _("page {page_no} with {page_size} entries cannot be asked for").format(
+                page_no=page_no, page_size=page_size
+            ),
+            advice=_("Pages count from 1 and hold 1 to 100 entries."),
         )
 
 
@@ -221,6 +224,13 @@ def md5(path: Path) -> str:
         while chunk := stream.read(CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def _already(uploaded: Mapping[str, str], advice: str) -> str:
+    if not uploaded:
+        return advice
+    files = ", ".join(_("{name} as {file_id}").format(name=name, file_id=file_id) for name, file_id in uploaded.items())
+    return f"{_('Already on the service: {files}.').format(files=files)} {advice}".strip()
 
 
 def _uploaded(answer: Answer, body: FormBody) -> RemoteFile:
@@ -236,21 +246,23 @@ def _uploaded(answer: Answer, body: FormBody) -> RemoteFile:
     if isinstance(failed, list) and failed:
         problem = answer.model(FailedUpload, failed[0] if isinstance(failed[0], dict) else {"message": str(failed[0])})
         raise UploadError(
-            f"{body.name} was refused: {problem.message or problem.code or 'no reason given'}",
+            _("{name} was refused: {message}").format(
+                name=body.name, message=problem.message or problem.code or _("no reason given")
+            ),
             code=problem.code,
-            advice=_UPLOAD_ADVICE.get(problem.code or "", ""),
+            advice=_(_UPLOAD_ADVICE.get(problem.code or "", "")),
             **facts,
         )
     uploaded = data.get("uploaded_files")
     if not isinstance(uploaded, list) or not uploaded:
-        raise answer.bad("the answer names no uploaded file")
+        raise answer.bad(_("the answer names no uploaded file"))
     remote = answer.model(RemoteFile, uploaded[0])
     if not remote.file_id.strip():
-        raise answer.bad("the answer has an empty file_id")
+        raise answer.bad(_("the answer has an empty file_id"))
     return remote.model_copy(update={"size": remote.size or body.size, "name": remote.name or body.name})
 
 
 _UPLOAD_ADVICE = {
-    "BadRequest.TooLarge": "Split the file: the service takes 300 MB to 1 GB a file, depending on the account.",
-    "BadRequest.TooMany": "Delete files that are no longer needed: an account holds about 100.",
+    "BadRequest.TooLarge": N_("Split the file: the service takes 300 MB to 1 GB a file, depending on the account."),
+    "BadRequest.TooMany": N_("Delete files that are no longer needed: an account holds about 100."),
 }

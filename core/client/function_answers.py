@@ -8,6 +8,7 @@ import orjson
 
 from agentic_rl_tui.core.client import answers
 from agentic_rl_tui.core.client.answers import Answer
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import AuthError, DeploymentError, FunctionFailed
 from agentic_rl_tui.core.models.functions import Instance, InstanceLogEntry, InstanceLogPage, InstanceState, Runtime
 from agentic_rl_tui.core.models.redact import redact
@@ -56,9 +57,11 @@ def instance_of(answer: Answer, instance_id: str | None) -> Instance:
     if not found or not isinstance(url, str) or not url.strip() or output.get("status") == InstanceState.UNKNOWN:
         if words:
             raise DeploymentError(
-                f"the instance does not answer: {plain(str(words))}", request_id=answer.request_id, number=1440
+                _("the instance does not answer: {words}").format(words=plain(str(words))),
+                request_id=answer.request_id,
+                number=1440,
             )
-        raise answer.bad("the answer has no instance with a trigger_url")
+        raise answer.bad(_("the answer has no instance with a trigger_url"))
     token = output.get("trigger_token")
     redact.add(token if isinstance(token, str) else None)
     return answer.model(Instance, {**output, "instance_id": str(found), "trigger_token": token or ""})
@@ -109,11 +112,15 @@ def call_error(
         ]
         words = "; ".join(parts)
     if words is None:
-        words = content[:300].decode("utf-8", "replace").strip() or "an empty answer"
+        words = content[:300].decode("utf-8", "replace").strip() or _("an empty answer")
     message = plain(str(words))
     facts: dict[str, Any] = {"status": status, "method": "POST", "path": f"/{instance.instance_id}"}
     if status in (401, 403):
-        return AuthError(f"the function refused its token: {message}", advice="Query the instance again.", **facts)
+        return AuthError(
+            _("the function refused its token: {message}").format(message=message),
+            advice=_("Query the instance again."),
+            **facts,
+        )
     kind = _CALL_KINDS.get(status, "raised" if status >= 500 else "invalid_output" if status < 300 else "refused")
     if body is not None and isinstance(body.get("kind"), str):
         kind = body["kind"]
@@ -122,15 +129,15 @@ def call_error(
         message,
         kind=kind,
         traceback=traceback if isinstance(traceback, str) else None,
-        advice=_CALL_ADVICE.get(kind, "Read the instance's log for the traceback."),
+        advice=_(_CALL_ADVICE.get(kind, N_("Read the instance's log for the traceback."))),
         **facts,
     )
 
 
 _CALL_ADVICE = {
-    "invalid_input": "Correct the field that the message names in the test input.",
-    "busy": "The function has no free worker; try again, or raise concurrency and capacity.",
-    "invalid_output": "The function must answer with a JSON object.",
+    "invalid_input": N_("Correct the field that the message names in the test input."),
+    "busy": N_("The function has no free worker; try again, or raise concurrency and capacity."),
+    "invalid_output": N_("The function must answer with a JSON object."),
 }
 
 

@@ -20,6 +20,7 @@ from agentic_rl_tui.core.client.function_answers import (
 )
 from agentic_rl_tui.core.client.multipart import FileBody, Progress
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import (
     BadResponse,
     DeploymentError,
@@ -68,8 +69,8 @@ class Functions:
         limit = byte_limit("FC_OSS_FILE_SIZE_WARNING", 200 * MIB)
         if size > limit:
             raise PackageError(
-                f"the package has {size:,} bytes; the limit is {limit:,}",
-                advice="Leave files out with .agenticignore, or raise FC_OSS_FILE_SIZE_WARNING (bytes).",
+                _("the package has {size:,} bytes; the limit is {limit:,}").format(size=size, limit=limit),
+                advice=_("Leave files out with .agenticignore, or raise FC_OSS_FILE_SIZE_WARNING (bytes)."),
             )
         request = Request(
             "PUT",
@@ -86,8 +87,10 @@ class Functions:
                 return
             shown = redact(plain(response.text, keep_newlines=False))[:200]
             error = UploadError(
-                f"the package was refused: HTTP {response.status_code} {shown}",
-                advice="The signed address may have expired; try again.",
+                _("the package was refused: HTTP {status_code} {shown}").format(
+                    status_code=response.status_code, shown=shown
+                ),
+                advice=_("The signed address may have expired; try again."),
                 status=response.status_code,
                 request_id=response.headers.get("x-oss-request-id") or response.headers.get("x-request-id"),
                 method="PUT",
@@ -132,17 +135,21 @@ class Functions:
                 return
             if status.upper() in LAYER_FAILED:
                 words = next(
-                    (str(output[key]) for key in _LAYER_WORDS if output.get(key)), "the service gave no reason"
+                    (str(output[key]) for key in _LAYER_WORDS if output.get(key)), _("the service gave no reason")
                 )
                 raise DeploymentError(
-                    f"the layer {layer_code} could not be built ({status}): {plain(words)}",
-                    advice="Check requirements.txt: names, versions, and wheels for the service's Python.",
+                    _("the layer {layer_code} could not be built ({status}): {words}").format(
+                        layer_code=layer_code, status=status, words=plain(words)
+                    ),
+                    advice=_("Check requirements.txt: names, versions, and wheels for the service's Python."),
                     number=1450,
                 )
             if waited + delay > timeout_s:
                 raise DeploymentError(
-                    f"the layer {layer_code} is still {status} after {waited:.0f} s",
-                    advice="Wait longer with a greater layer timeout, or look for a slow requirement.",
+                    _("the layer {layer_code} is still {status} after {waited:.0f} s").format(
+                        layer_code=layer_code, status=status, waited=waited
+                    ),
+                    advice=_("Wait longer with a greater layer timeout, or look for a slow requirement."),
                     number=1450,
                 )
             await self._transport.retry.sleep(delay)
@@ -159,15 +166,15 @@ class Functions:
     ) -> Instance:
         """Start an instance of an entity. `job` is the free part of the path, a fresh uuid unless given."""
         body = runtime_body(runtime)
-        entity = checked_id(entity_id, "entity id")
-        tag = checked_id(job or str(uuid.uuid4()), "job tag")
+        entity = checked_id(entity_id, N_("entity id"))
+        tag = checked_id(job or str(uuid.uuid4()), N_("job tag"))
         answer = await self._post(f"/fine-tunes/online/faas/jobId-{tag}/{entity}", body)
         return instance_of(answer, None)
 
     async def query(self, instance_id: str) -> Instance:
         """Where an instance answers and how far it is. A query changes nothing and is retried."""
         answer = await self._post(
-            f"/fine-tunes/query/faas/{checked_id(instance_id, 'instance id')}", {}, idempotent=True
+            f"/fine-tunes/query/faas/{checked_id(instance_id, N_('instance id'))}", {}, idempotent=True
         )
         return instance_of(answer, instance_id)
 
@@ -182,8 +189,10 @@ class Functions:
             waited = time.monotonic() - started
             if waited + delay > timeout_s:
                 raise DeploymentError(
-                    f"{instance_id} is still being deployed after {waited:.0f} s",
-                    advice="Read the instance's log, or try again later.",
+                    _("{instance_id} is still being deployed after {waited:.0f} s").format(
+                        instance_id=instance_id, waited=waited
+                    ),
+                    advice=_("Read the instance's log, or try again later."),
                     number=1420,
                 )
             await self._transport.retry.sleep(delay)
@@ -210,7 +219,10 @@ class Functions:
             except (FunctionFailed, TimedOut, BadResponse) as error:
                 last = error.message
             if time.monotonic() - started + interval_s > timeout_s:
-                raise DeploymentError(f"{instance.instance_id} is not ready: {last}", number=1430)
+                raise DeploymentError(
+                    _("{instance_id} is not ready: {last}").format(instance_id=instance.instance_id, last=last),
+                    number=1430,
+                )
             await self._transport.retry.sleep(interval_s)
 
     async def call(
@@ -244,7 +256,7 @@ class Functions:
     ) -> InstanceLogPage:
         """One page of an instance's log; times in seconds since the epoch. Both spellings of the answer are read."""
         if page < 1 or page_size < 1:
-            raise InputError("pages count from 1 and hold at least one entry", number=2071)
+            raise InputError(_("pages count from 1 and hold at least one entry"), number=2071)
         body: dict[str, Any] = {"pageNumber": page, "pageSize": page_size}
         if start_time is not None:
             body["startTime"] = int(start_time)
@@ -253,7 +265,7 @@ class Functions:
         if keywords:
             body["keywords"] = list(keywords)
         answer = await self._post(
-            f"/fine-tunes/query/faas/log/{checked_id(instance_id, 'instance id')}", body, idempotent=True
+            f"/fine-tunes/query/faas/log/{checked_id(instance_id, N_('instance id'))}", body, idempotent=True
         )
         return log_page_of(answer, page, page_size)
 
@@ -285,7 +297,7 @@ class Functions:
 
     async def delete_instance(self, instance_id: str) -> dict[str, Any]:
         """Stop and remove an instance; what the service says of it."""
-        instance = checked_id(instance_id, "instance id")
+        instance = checked_id(instance_id, N_("instance id"))
         request = Request("POST", f"/fine-tunes/delete/faas/{instance}", json={}, limit_s=self._transport.work_limit())
         answer = await self._transport.settle(request, done=NotFound)
         data = answer.body.get("data") if answer is not None else None

@@ -14,6 +14,7 @@ from agentic_rl_tui.core.client.answers import Answer, by_status
 from agentic_rl_tui.core.client.files import check_page
 from agentic_rl_tui.core.client.sse import ServerEvent, SseParser
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, Conflict, InputError, NotFound, TimedOut
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
 
@@ -35,7 +36,7 @@ class FollowNote:
     wait_s: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.text}" if self.kind == "reconnecting" else self.text
+        return _("reconnecting: {text}").format(text=self.text) if self.kind == "reconnecting" else self.text
 
 
 class Jobs:
@@ -128,8 +129,8 @@ class Jobs:
         """Lines offset+1 .. offset+lines, oldest first; lines 1 to 1000. An offset past the end gives no lines."""
         if offset < 0 or not 1 <= lines <= LINES_MAX:
             raise InputError(
-                f"{lines} lines from offset {offset} cannot be asked for",
-                advice=f"Offsets count from 0; a page holds 1 to {LINES_MAX} lines.",
+                _("{lines} lines from offset {offset} cannot be asked for").format(lines=lines, offset=offset),
+                advice=_("Offsets count from 0; a page holds 1 to {most} lines.").format(most=LINES_MAX),
             )
         answer = await self._transport.call(
             Request("GET", f"{_path(job_id)}/logs", query={"offset": offset, "line": lines})
@@ -187,7 +188,7 @@ class Jobs:
                 await self._transport.retry.sleep(wait_s)
                 continue
             if failures:
-                yield FollowNote("connected", "connected again", failures)
+                yield FollowNote("connected", _("connected again"), failures)
                 failures, lost_at = 0, 0.0
             if page.lines:
                 offset += len(page.lines)
@@ -267,8 +268,10 @@ class Jobs:
             waited = time.monotonic() - started
             if timeout_s is not None and waited + wait_s > timeout_s:
                 raise TimedOut(
-                    f"{job_id} is still {status} after {waited:.0f} s",
-                    advice="The job goes on; wait again, or with a greater limit.",
+                    _("{job_id} is still {status} after {waited:.0f} s").format(
+                        job_id=job_id, status=status, waited=waited
+                    ),
+                    advice=_("The job goes on; wait again, or with a greater limit."),
                 )
             await self._transport.retry.sleep(wait_s)
             delay = min(slowest_s, delay * 1.5)
@@ -283,7 +286,7 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _path(job_id: str) -> str:
-    return f"/fine-tunes/{checked_id(job_id, 'job id')}"
+    return f"/fine-tunes/{checked_id(job_id, N_('job id'))}"
 
 
 def _log_page(answer: Answer, offset: int) -> LogPage:
@@ -291,7 +294,7 @@ def _log_page(answer: Answer, offset: int) -> LogPage:
     if isinstance(output, str):
         output = {"logs": output}
     if not isinstance(output, dict):
-        raise answer.bad("the answer has no 'output' object")
+        raise answer.bad(_("the answer has no 'output' object"))
     logs = output.get("logs")
     lines = tuple(logs.splitlines()) if isinstance(logs, str) else ()
     if isinstance(logs, list):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 
 CHUNK_BYTES = 1 << 19
@@ -74,7 +75,10 @@ class FileBody:
             self.progress(sent, self.size)
 
     def changed(self) -> InputError:
-        return InputError(f"{self.path} changed while it was sent", advice="Send it again once nothing writes to it.")
+        return InputError(
+            _("{path} changed while it was sent").format(path=self.path),
+            advice=_("Send it again once nothing writes to it."),
+        )
 
 
 class FormBody(FileBody):
@@ -129,7 +133,7 @@ def _read(path: Path, descriptor: int, count: int) -> bytes:
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path} cannot be read: {error.strerror or error}")
+    return InputError(_("{path} cannot be read: {reason}").format(path=path, reason=error.strerror or error))
 
 
 def _quoted(text: str) -> str:

@@ -22,6 +22,7 @@ from agentic_rl_tui.core.client.log import logger
 from agentic_rl_tui.core.client.multipart import FileBody
 from agentic_rl_tui.core.client.plain import through_kernel
 from agentic_rl_tui.core.client.retry import RetryPolicy
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, Unreachable
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.settings import Profile, Settings
@@ -60,13 +61,13 @@ class Request:
     """Limit of every single read and write instead of one on the whole call: for large bodies."""
 
 
-def checked_id(value: str, what: str = "id") -> str:
+def checked_id(value: str, what: str = N_("id")) -> str:
     """An id that may stand in a path, percent-encoded. Raises InputError for anything that could leave its place."""
     text = value.strip() if isinstance(value, str) else ""
     if not _ID.fullmatch(text) or ".." in text:
         raise InputError(
-            f"{value!r} is no {what}",
-            advice="Ids hold letters, digits, '-', '_', '.' and ':' only; copy it from a list.",
+            _("{value!r} is no {what}").format(value=value, what=_(what)),
+            advice=_("Ids hold letters, digits, '-', '_', '.' and ':' only; copy it from a list."),
         )
     return quote(text, safe="")
 
@@ -181,7 +182,10 @@ class Transport:
             number = 0.0
         if not 0 < number < float("inf"):
             origin = self.settings.origins.get(key, "settings")
-            raise ConfigError(f"{value!r} from {origin} is no time limit", advice="Give seconds greater than 0.")
+            raise ConfigError(
+                _("{value!r} from {origin} is no time limit").format(value=value, origin=origin),
+                advice=_("Give seconds greater than 0."),
+            )
         return number
 
     def work_limit(self) -> float:
@@ -258,7 +262,7 @@ class Transport:
         translated = self.translated(error, built, request)
         if isinstance(error, httpx.ConnectError) and self._is_unix(built.url):
             assert isinstance(translated, Unreachable)
-            translated.advice = "Start it with `agentic-rl-tui serve`, or see `agentic-rl-tui platform status`."
+            translated.advice = _("Start it with `agentic-rl-tui serve`, or see `agentic-rl-tui platform status`.")
             return _NoPlatform(translated)
         return translated
 
@@ -302,7 +306,9 @@ class Transport:
                 timeout=httpx.Timeout(limit_s, connect=min(CONNECT_S, limit_s), pool=None),
             )
         except (httpx.InvalidURL, UnicodeEncodeError, ValueError) as error:
-            raise InputError(f"the request to {redact(url)} cannot be built: {error}") from error
+            raise InputError(
+                _("the request to {url} cannot be built: {error}").format(url=redact(url), error=error)
+            ) from error
 
     def _client(self, url: str) -> httpx.AsyncClient:
         """The client for where `url` points, kept while this loop runs."""
@@ -383,8 +389,8 @@ def _readable_settings() -> Iterator[None]:
         yield
     except (OSError, ValueError, ImportError) as error:
         raise ConfigError(
-            f"no connection can be set up: {redact(str(error))}",
-            advice="Check SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and HTTP_PROXY.",
+            _("no connection can be set up: {error}").format(error=redact(str(error))),
+            advice=_("Check SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and HTTP_PROXY."),
         ) from error
 
 
@@ -397,4 +403,4 @@ def _encoded(value: Any) -> bytes:
     try:
         return jsonlib.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, UnicodeEncodeError) as error:
-        raise InputError(f"the request cannot be written as JSON: {error}") from error
+        raise InputError(_("the request cannot be written as JSON: {error}").format(error=error)) from error

@@ -4,6 +4,7 @@
 Classes exist where callers branch; everything else is told by the fields.
 """
 
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.redact import redact
 
 
@@ -35,7 +36,7 @@ class ArlError(Exception):
         number: int | None = None,
     ) -> None:
         self.message = redact(message)
-        self.advice = redact(self.default_advice if advice is None else advice)
+        self.advice = redact(_(self.default_advice) if advice is None else advice)
         self.status = status
         self.code = code
         self.request_id = request_id
@@ -75,49 +76,49 @@ class ConfigError(InputError):
 
 class NoKey(InputError):
     number = 1510
-    default_advice = "Set DASHSCOPE_API_KEY, pass --api-key, or use the local platform with --profile local."
+    default_advice = N_("Set DASHSCOPE_API_KEY, pass --api-key, or use the local platform with --profile local.")
 
 
 class AuthError(ArlError):
     """401: the key is missing, wrong, or belongs to another region's endpoint."""
 
     number = 1700
-    default_advice = "Check that the API key is valid and belongs to the same region as the base URL."
+    default_advice = N_("Check that the API key is valid and belongs to the same region as the base URL.")
 
 
 class AccessDenied(ArlError):
     """403."""
 
     number = 1700
-    default_advice = "Ask the workspace's owner for access, or switch the feature on for this account."
+    default_advice = N_("Ask the workspace's owner for access, or switch the feature on for this account.")
 
 
 class NotFound(ArlError):
     """404."""
 
     number = 4001
-    default_advice = "Check the id, and that the profile and workspace are the ones it was made in."
+    default_advice = N_("Check the id, and that the profile and workspace are the ones it was made in.")
 
 
 class Conflict(ArlError):
     """409, or 400 UnsupportedOperation: the object's state forbids it."""
 
     number = 4001
-    default_advice = "Refresh the object's state and try again."
+    default_advice = N_("Refresh the object's state and try again.")
 
 
 class Rejected(ArlError):
     """400 and 422: the service did not accept the request."""
 
     number = 1500
-    default_advice = "Correct the value that the message names."
+    default_advice = N_("Correct the value that the message names.")
 
 
 class RateLimited(ArlError):
     """429. retry_after_s is the server's wish, None where it said nothing."""
 
     number = 4001
-    default_advice = "Wait, or stop other jobs: the service allows few at once."
+    default_advice = N_("Wait, or stop other jobs: the service allows few at once.")
     retryable = True
 
     def __init__(self, message: str, *, retry_after_s: float | None = None, **facts: object) -> None:
@@ -129,7 +130,7 @@ class ServerError(ArlError):
     """5xx."""
 
     number = 4002
-    default_advice = "The service had a fault; try again later and quote the request id if it stays."
+    default_advice = N_("The service had a fault; try again later and quote the request id if it stays.")
     retryable = True
 
 
@@ -137,7 +138,7 @@ class BadResponse(ArlError):
     """An answer that cannot be read: not JSON, a proxy's HTML page, cut off, or without the field that matters."""
 
     number = 4004
-    default_advice = "Check the base URL and any proxy on the way; the answer did not come from the service."
+    default_advice = N_("Check the base URL and any proxy on the way; the answer did not come from the service.")
     retryable = True
 
 
@@ -145,7 +146,7 @@ class Unreachable(ArlError):
     """No connection: name resolution, refused, TLS, proxy."""
 
     number = 1300
-    default_advice = "Check the network, the base URL and the proxy settings."
+    default_advice = N_("Check the network, the base URL and the proxy settings.")
     retryable = True
 
 
@@ -153,7 +154,7 @@ class TimedOut(Unreachable):
     """The limit passed without an answer; whether the request took effect is not known."""
 
     number = 4003
-    default_advice = "Try again, or raise the limit with HTTP_REQUEST_TIMEOUT (seconds)."
+    default_advice = N_("Try again, or raise the limit with HTTP_REQUEST_TIMEOUT (seconds).")
 
 
 class UploadError(ArlError):
@@ -196,4 +197,4 @@ class PlatformError(ArlError):
     """The local platform could not be started, reached or trusted."""
 
     number = 1300
-    default_advice = "See `agentic-rl-tui platform status`; its log lies in the state directory."
+    default_advice = N_("See `agentic-rl-tui platform status`; its log lies in the state directory.")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.functions import FunctionKind, InstanceLogPage
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
@@ -120,7 +121,9 @@ class Calls:
         from agentic_rl_tui.core.sdk.inputs import kind_of, read_input
 
         if input_data is None:
-            raise InputError("input_data is not given", advice="Pass an object, JSON text, or the path of a JSON file.")
+            raise InputError(
+                _("input_data is not given"), advice=_("Pass an object, JSON text, or the path of a JSON file.")
+            )
         payload = read_input(input_data, base=self.base)
         kind = kind_of(functype if functype is not None else type, payload)
         async with self.session.scoped(api_key) as transport:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.sdk.preflight import ERROR, OK, WARNING, Check, Finding, package_check
 from agentic_rl_tui.core.workspaces import job_files
@@ -50,7 +51,9 @@ class WorkspaceChecker:
             for item in self._discovery.problems
         ]
         if infos or findings:
-            yield replace(_judged(":functions", f"{len(infos)} functions", findings), label="functions")
+            yield replace(
+                _judged(":functions", _("{count} functions").format(count=len(infos)), findings), label="functions"
+            )
         facts = DiskFacts(self.root, self._discovery.processors)
         documents = []
         for path in job_files(self.root):
@@ -100,7 +103,7 @@ class WorkspaceChecker:
             for item in report.problems
             if item.severity.value != "info"
         ]
-        check = _judged(name, f"{report.rows:,} rows", findings)
+        check = _judged(name, _("{rows:,} rows").format(rows=report.rows), findings)
         return replace(check, hidden=max(0, report.errors + report.warnings - len(check.findings)))
 
     def _leak_check(self, documents: "list[JobDocument]", cancel: threading.Event) -> Iterator[Check]:
@@ -136,7 +139,11 @@ class WorkspaceChecker:
                 if leak.is_between
             ]
             count = report.exact_between + report.near_between
-            check = _judged(":leaks", f"{count} validation rows are in the training data" if count else "", findings)
+            check = _judged(
+                ":leaks",
+                _("{count} validation rows are in the training data").format(count=count) if count else "",
+                findings,
+            )
             check = replace(check, label="leaks", hidden=max(0, count - len(check.findings)))
             self._leaks = (key, check)
             yield check

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.functions import FunctionKind, Runtime
 from agentic_rl_tui.core.models.processors import BadClassPath, ClassPath
@@ -44,7 +45,7 @@ class FunctionComponentModel(_Given):
         """The class. Raises InputError when none is named or the text names none."""
         text = self.classpath or (f"{self.filepath}:{self.classname}" if self.filepath and self.classname else "")
         if not text:
-            raise InputError("a function needs a classpath or an entity_id", number=4041)
+            raise InputError(_("a function needs a classpath or an entity_id"), number=4041)
         try:
             return ClassPath.parse(text)
         except BadClassPath as error:
@@ -109,11 +110,11 @@ class Dataset(_Given):
         """What the source needs and does not have, in words."""
         match self.data_source_type:
             case DataSourceType.FILE_ID if not (self.file_id or self.file_name):
-                return "a file_name or a file_id"
+                return _("a file_name or a file_id")
             case DataSourceType.DOWNLOAD_URL if not self.download_url:
-                return "a download_url"
+                return _("a download_url")
             case DataSourceType.OSS_MOUNT if not self.mount_storage:
-                return "a mount_storage"
+                return _("a mount_storage")
         return None
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentic_rl_tui.core.client.functions import Functions
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.functions import FunctionKind, Runtime
 from agentic_rl_tui.core.models.processors import ProcessorInfo
 from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent, FunctionComponentModel
@@ -80,7 +81,7 @@ async def deploy(
     scope, registry = rl.session.scope(), rl.session.registry()
     registry.put(f"{scope}|instance|{instances[0]}", entities[0])
     functions = Functions(rl.transport)
-    async with Steps(on_event).step(f"healthy:{component.label}", "wait until it takes calls") as step:
+    async with Steps(on_event).step(f"healthy:{component.label}", _("wait until it takes calls")) as step:
         instance = await functions.wait_active(instances[0], timeout_s=READY_S)
         await functions.wait_healthy(instance, timeout_s=READY_S)
         step.detail = instances[0]

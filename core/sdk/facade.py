@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ConfigError, InputError
 from agentic_rl_tui.core.models.jobs import Job, LogPage
 from agentic_rl_tui.core.sdk.calls import Calls
@@ -167,7 +168,7 @@ class AgenticRL(Calls):
 
         plan = (await self._planned()).with_changes(functions=components(functions))
         if not plan.functions:
-            raise InputError("there is no function to register", advice="Pass functions=, or init() a job file.")
+            raise InputError(_("there is no function to register"), advice=_("Pass functions=, or init() a job file."))
         self._deployed = await Workflow(self.session, plan, on_event).register(load=not lazy_load)
         return by_kind(self._deployed)
 
@@ -191,7 +192,9 @@ class AgenticRL(Calls):
         wanted = _given_datasets(datasets, training_files, validation_files)
         chosen = plan.datasets if wanted is None else wanted
         if not chosen:
-            raise InputError("there is no data set to upload", advice="Pass training_files=, or init() a job file.")
+            raise InputError(
+                _("there is no data set to upload"), advice=_("Pass training_files=, or init() a job file.")
+            )
         self._ready_datasets = await Workflow(self.session, plan, on_event).upload(chosen, force=force)
         return by_use(self._ready_datasets)
 
@@ -300,8 +303,10 @@ def _require_readable(path: Path) -> None:
         path.open("rb").close()
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"the job file {path} cannot be read: {getattr(error, 'strerror', None) or error}",
-            advice="Check the path and its permissions.",
+            _("the job file {path} cannot be read: {reason}").format(
+                path=path, reason=getattr(error, "strerror", None) or error
+            ),
+            advice=_("Check the path and its permissions."),
             number=1001,
         ) from error
 
@@ -311,7 +316,10 @@ def _plan_changes(given: Mapping[str, Any]) -> dict[str, Any]:
     names = {"job_name": "name", **{name: name for name in _CHANGEABLE}}
     unknown = sorted(given.keys() - names.keys())
     if unknown:
-        raise ConfigError(f"there is no setting {unknown[0]!r}", advice=f"Known: {', '.join(sorted(names))}.")
+        raise ConfigError(
+            _("there is no setting {name!r}").format(name=unknown[0]),
+            advice=_("Known: {names}.").format(names=", ".join(sorted(names))),
+        )
     return {names[key]: value for key, value in given.items()}
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import AccessDenied, ArlError, AuthError, NoKey, Unreachable
 from agentic_rl_tui.core.sdk.session import Session
 
@@ -46,5 +47,7 @@ async def _local(session: Session) -> Health:
 
     info = await platform_status(session.settings.platform)
     if info is None:
-        return Health("stopped", "the local platform is not running; the first request starts it")
-    return Health("ok", f"{info.running} running, {info.queued} queued", info.version)
+        return Health("stopped", _("the local platform is not running; the first request starts it"))
+    return Health(
+        "ok", _("{running} running, {queued} queued").format(running=info.running, queued=info.queued), info.version
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.functions import FunctionKind
 
@@ -16,14 +17,16 @@ def read_input(given: Mapping[str, Any] | str | Path, *, base: Path) -> dict[str
         return dict(given)
     text = given.lstrip() if isinstance(given, str) else ""
     if text.startswith(("{", "[")):
-        return _parsed(text, "the input")
+        return _parsed(text, _("the input"))
     path = base / given
     try:
         content = path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(
-            f"the input file {path} cannot be read: {getattr(error, 'strerror', None) or error}",
-            advice="Give a JSON object, its text, or the path of a file that holds one.",
+            _("the input file {path} cannot be read: {reason}").format(
+                path=path, reason=getattr(error, "strerror", None) or error
+            ),
+            advice=_("Give a JSON object, its text, or the path of a file that holds one."),
         ) from error
     return _parsed(content, str(path))
 
@@ -33,15 +36,21 @@ def kind_of(given: FunctionKind | str | None, payload: Mapping[str, Any]) -> Fun
     text = given if given is not None else payload.get("func_type")
     if text is None:
         raise InputError(
-            "the kind of the function is not given", advice="Pass functype: rollout, reward, group_reward."
+            _("the kind of the function is not given"), advice=_("Pass functype: rollout, reward, group_reward.")
         )
     try:
         kind = FunctionKind(str(text).strip().lower().replace("-", "_"))
     except ValueError as error:
-        raise InputError(f"{text!r} is no kind of function", advice="Use rollout, reward or group_reward.") from error
+        raise InputError(
+            _("{text!r} is no kind of function").format(text=text), advice=_("Use rollout, reward or group_reward.")
+        ) from error
     stated = payload.get("func_type")
     if stated is not None and str(stated) != kind.value:
-        raise InputError(f"the input's func_type is {stated!r}, but the function is to be called as {kind.value}")
+        raise InputError(
+            _("the input's func_type is {stated!r}, but the function is to be called as {kind}").format(
+                stated=stated, kind=kind.value
+            )
+        )
     return kind
 
 
@@ -49,7 +58,11 @@ def _parsed(text: str, where: str) -> dict[str, Any]:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{where} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
+        raise InputError(
+            _("{where} is not JSON: {msg} at line {lineno}, column {colno}").format(
+                where=where, msg=error.msg, lineno=error.lineno, colno=error.colno
+            )
+        ) from error
     if not isinstance(value, dict):
-        raise InputError(f"{where} must hold a JSON object")
+        raise InputError(_("{where} must hold a JSON object").format(where=where))
     return value

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.paths import private_dir
 
@@ -58,8 +59,10 @@ class Journal:
             _sync_folder(self.folder)
         except OSError as error:
             raise ArlError(
-                f"the intent to submit cannot be written to {self.folder}: {error.strerror}",
-                advice="Free the disk or correct the folder's rights; nothing was sent.",
+                _("the intent to submit cannot be written to {folder}: {strerror}").format(
+                    folder=self.folder, strerror=error.strerror
+                ),
+                advice=_("Free the disk or correct the folder's rights; nothing was sent."),
                 number=1800,
             ) from error
         return Intent(path, job_name, scope, fingerprint, float(facts["created_at"]), descriptor)  # type: ignore[arg-type]

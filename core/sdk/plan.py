@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ConfigError, InputError
 from agentic_rl_tui.core.models.functions import FunctionKind
 from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent, Dataset, FunctionComponentModel
@@ -54,30 +55,35 @@ class JobPlan:
         """What can be refused without looking at any file. Raises ConfigError naming all of it."""
         problems = list(self._problems())
         if problems:
-            raise ConfigError("the job cannot be submitted: " + "; ".join(problems), diagnostics=tuple(problems))
+            raise ConfigError(
+                _("the job cannot be submitted: {problems}").format(problems="; ".join(problems)),
+                diagnostics=tuple(problems),
+            )
 
     def _problems(self) -> Iterable[str]:
         rollouts = self.of_kind(FunctionKind.ROLLOUT)
         rewards = [part for part in self.functions if part.type is not FunctionKind.ROLLOUT]
         if not self.model:
-            yield "no model is named"
+            yield _("no model is named")
         if not any(data.type == "training" for data in self.datasets):
-            yield "there is no training data set"
+            yield _("there is no training data set")
         if self.type == OPD and not self.teacher_model:
-            yield "training type pg_opd needs a teacher_model"
+            yield _("training type pg_opd needs a teacher_model")
         if not self.teacher_model and self.type != OPD:
             if not rollouts:
-                yield "reinforcement learning needs a rollout function"
+                yield _("reinforcement learning needs a rollout function")
             if not rewards:
-                yield "reinforcement learning needs at least one reward function"
+                yield _("reinforcement learning needs at least one reward function")
         if len(rollouts) > 1:
-            yield f"{len(rollouts)} rollout functions are given; a job runs one"
+            yield _("{count} rollout functions are given; a job runs one").format(count=len(rollouts))
         names = [part.name for part in self.functions if part.name]
         for name in sorted({name for name in names if names.count(name) > 1}):
-            yield f"two functions are called {name!r}"
+            yield _("two functions are called {name!r}").format(name=name)
         for data in self.datasets:
             if (lack := data.missing()) is not None:
-                yield f"a {data.type} data set of source {data.data_source_type.value} needs {lack}"
+                yield _("a {type} data set of source {source} needs {lack}").format(
+                    type=data.type, source=data.data_source_type.value, lack=lack
+                )
 
 
 def from_document(document: "JobDocument") -> JobPlan:
@@ -86,9 +92,11 @@ def from_document(document: "JobDocument") -> JobPlan:
     if document.errors or job is None:
         count = len(document.errors)
         raise ConfigError(
-            f"{document.path} has {count} error{'s' if count != 1 else ''}",
+            ngettext("{path} has {count} error", "{path} has {count} errors", count).format(
+                path=document.path, count=count
+            ),
             diagnostics=document.diagnostics,
-            advice="Correct the lines named above, then try again.",
+            advice=_("Correct the lines named above, then try again."),
         )
     return JobPlan(
         base=job.workspace_dir,
@@ -139,7 +147,7 @@ def _dataset(spec: "DatasetSpec") -> Dataset:
             }
         )
     except ValidationError as error:
-        raise ConfigError(f"a data set cannot be used: {error.errors()[0]['msg']}") from error
+        raise ConfigError(_("a data set cannot be used: {reason}").format(reason=error.errors()[0]["msg"])) from error
 
 
 def components(given: Any) -> tuple[AgenticRLFunctionComponent, ...] | None:
@@ -150,7 +158,8 @@ def components(given: Any) -> tuple[AgenticRLFunctionComponent, ...] | None:
     for part in parts:
         if not isinstance(part, AgenticRLFunctionComponent):
             raise InputError(
-                f"{type(part).__name__} is no function component", advice="Pass AgenticRLFunctionComponent objects."
+                _("{kind} is no function component").format(kind=type(part).__name__),
+                advice=_("Pass AgenticRLFunctionComponent objects."),
             )
     return tuple(parts)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentic_rl_tui.core.client.transport import Request, Transport
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 
 
@@ -16,8 +17,8 @@ async def practice_models(
     """
     if not transport.profile.is_local:
         raise InputError(
-            f"profile {transport.profile.name!r} has no practice policy",
-            advice="Give a model of your own, or use the local platform with --profile local.",
+            _("profile {name!r} has no practice policy").format(name=transport.profile.name),
+            advice=_("Give a model of your own, or use the local platform with --profile local."),
         )
     body = {"row": dict(row), "row_index": row_index, "rollouts": rollouts, "seed": seed}
     answer = await transport.call(Request("POST", "//local/v1/practice", json=body))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _data(begin: Check, base: Path, limit: object, tell: OnCheck, cancel: thread
         for item in report.problems
         if item.severity.value != "info"
     ]
-    check = _judged(begin, findings, f"{report.rows:,} rows")
+    check = _judged(begin, findings, _("{rows:,} rows").format(rows=report.rows))
     return replace(check, hidden=max(0, report.errors + report.warnings - len(check.findings)))
 
 
@@ -187,7 +188,11 @@ def package_check(begin: Check, plan: "PackagePlan", findings: "list[Finding] | 
         for item in plan.problems
         if item.severity.value != "info"
     ]
-    return _judged(begin, found, f"{len(plan.entries)} files, {plan.total_bytes:,} bytes")
+    return _judged(
+        begin,
+        found,
+        _("{count} files, {total_bytes:,} bytes").format(count=len(plan.entries), total_bytes=plan.total_bytes),
+    )
 
 
 def _judged(begin: Check, findings: list[Finding], detail: str) -> Check:

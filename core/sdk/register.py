@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentic_rl_tui.core.client.functions import LAYER_S, Functions
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import NotFound, PackageError
 from agentic_rl_tui.core.models.functions import FunctionKind, Instance, Runtime
 from agentic_rl_tui.core.models.processors import ClassPath
@@ -167,7 +168,7 @@ def _judge(plan: "PackagePlan", steps: Steps) -> None:
     if plan.errors:
         reasons = "; ".join(f"{problem.place}: {problem.message}" for problem in plan.errors)
         advice = " ".join(dict.fromkeys(problem.advice for problem in plan.errors if problem.advice))
-        raise PackageError(f"the functions cannot be packaged: {reasons}", advice=advice)
+        raise PackageError(_("the functions cannot be packaged: {reasons}").format(reasons=reasons), advice=advice)
     for problem in plan.problems:
         steps.send(Note(f"{problem.place}: {problem.message}"))
 
@@ -178,8 +179,10 @@ def _requirements(path: Path) -> str:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise PackageError(
-            f"the requirements file {path} cannot be read: {getattr(error, 'strerror', None) or error}",
-            advice="Create it in the workspace; it may be empty when the functions need nothing.",
+            _("the requirements file {path} cannot be read: {reason}").format(
+                path=path, reason=getattr(error, "strerror", None) or error
+            ),
+            advice=_("Create it in the workspace; it may be empty when the functions need nothing."),
             number=2012,
         ) from error
     return text if any(line.split("#", 1)[0].strip() for line in text.splitlines()) else ""
@@ -201,7 +204,10 @@ class _Deployment:
         (entity_id, reused), layer_code = await both(self._entity(part), self._layer(part.requirements))
         instance = None
         if self.load:
-            async with self._gate, self.steps.step(f"load:{component.label}", f"load {component.label}") as step:
+            async with (
+                self._gate,
+                self.steps.step(f"load:{component.label}", _("load {label}").format(label=component.label)) as step,
+            ):
                 runtime = (component.runtime or Runtime()).model_dump(exclude_none=True)
                 if layer_code is not None:
                     runtime = {"layer_code": layer_code, **runtime}
@@ -221,9 +227,11 @@ class _Deployment:
     async def _registered(self, part: Prepared, key: str) -> tuple[str, bool]:
         component, target = part.component, part.target
         assert target is not None
-        async with self.steps.step(f"register:{component.label}", f"register {component.label}") as step:
+        async with self.steps.step(
+            f"register:{component.label}", _("register {label}").format(label=component.label)
+        ) as step:
             if (known := self.registrar.registry.get(key)) is not None:
-                step.detail, step.reused = f"{known} has the same content", True
+                step.detail, step.reused = _("{known} has the same content").format(known=known), True
                 return known, True
             url, unique_key = await self._shared(f"upload|{part.hash}", lambda: self._uploaded(part, step))
             async with self._gate:
@@ -265,7 +273,7 @@ class _Deployment:
     async def _built(self, requirements: str, digest: str) -> str:
         registrar = self.registrar
         key = f"{registrar.scope}|layer|{digest}"
-        async with self.steps.step(f"layer:{digest[:8]}", "build the layer of requirements.txt") as step:
+        async with self.steps.step(f"layer:{digest[:8]}", _("build the layer of requirements.txt")) as step:
             known = registrar.registry.get(key)
             if known is not None and await self._is_usable(known):
                 step.detail, step.reused = known, True

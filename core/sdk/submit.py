@@ -7,6 +7,7 @@ from typing import Any
 
 from agentic_rl_tui.core.client.jobs import Jobs
 from agentic_rl_tui.core.client.retry import RetryPolicy
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, Conflict, TimedOut
 from agentic_rl_tui.core.models.jobs import Job
 from agentic_rl_tui.core.sdk.journal import Intent, Journal
@@ -63,7 +64,9 @@ class Submitter:
         if intent is not None:
             name = intent.job_name
         elif is_exact_name and await self._jobs.find(name) is not None:
-            raise Conflict(f"there is a job called {name!r} already", advice="Choose another name.")
+            raise Conflict(
+                _("there is a job called {name!r} already").format(name=name), advice=_("Choose another name.")
+            )
         intent = intent or self._journal.begin(name, scope=self._scope, fingerprint=fingerprint)
         try:
             return await self._send({**body, "job_name": name}, intent)
@@ -114,8 +117,11 @@ def _may_still_come(error: ArlError) -> bool:
 def _open(error: ArlError, name: str) -> ArlError:
     """The same error with the one thing to do about it."""
     error.advice = (
-        f"Whether {name} was created is not known. Submit the same job again: it is looked up by its name and "
-        f"adopted if it exists. {error.advice}"
+        _(
+            "Whether {name} was created is not known. Submit the same job again: it is looked up by its name and "
+            "adopted if it exists."
+        ).format(name=name)
+        + f" {error.advice}"
     ).strip()
     error.outcome_unknown = True
     return error

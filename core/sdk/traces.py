@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.tracing.model import Run, Span
 
@@ -20,7 +21,7 @@ async def list_traces(transport: Transport, **query: Any) -> tuple[list[Run], in
 
 async def read_trace(transport: Transport, trace_id: str) -> tuple[Run, list[Span]]:
     """One run and its spans. Raises NotFound."""
-    body = await _get(transport, f"{_ADDRESS}/{checked_id(trace_id, 'trace id')}")
+    body = await _get(transport, f"{_ADDRESS}/{checked_id(trace_id, N_('trace id'))}")
     return Run.of(body["run"]), [Span.of(record) for record in body["spans"]]
 
 
@@ -51,6 +52,6 @@ def _mapping(body: Any) -> Mapping[str, Any]:
 def _check_local(transport: Transport) -> None:
     if not transport.profile.is_local:
         raise ConfigError(
-            "traces of this profile are kept by the service",
-            advice="Read them in its console (ARMS); `--profile local` shows those of the local platform.",
+            _("traces of this profile are kept by the service"),
+            advice=_("Read them in its console (ARMS); `--profile local` shows those of the local platform."),
         )

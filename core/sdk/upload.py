@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentic_rl_tui.core.client.files import Files
 from agentic_rl_tui.core.client.relay import Relay
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, InputError, UploadError
 from agentic_rl_tui.core.sdk.body import ReadyDataset
 from agentic_rl_tui.core.sdk.components import Dataset
@@ -42,14 +43,20 @@ class Uploader:
         """
         for data in datasets:
             if (lack := data.missing()) is not None:
-                raise InputError(f"a {data.type} data set of source {data.data_source_type.value} needs {lack}")
+                raise InputError(
+                    _("a {type} data set of source {source} needs {lack}").format(
+                        type=data.type, source=data.data_source_type.value, lack=lack
+                    )
+                )
         for name in self._names(datasets):
             path = self.files.checked(self.base / name)
-            async with steps.step(f"check:{name}", f"check {name}") as step:
+            async with steps.step(f"check:{name}", _("check {name}").format(name=name)) as step:
                 report = await self._report(path, _bytes_of(step))
-                step.detail = f"{report.rows:,} rows"
+                step.detail = _("{rows:,} rows").format(rows=report.rows)
                 if report.warnings or (report.errors and force):
-                    step.detail += f", {report.errors} errors, {report.warnings} warnings"
+                    step.detail = _("{rows:,} rows, {errors} errors, {warnings} warnings").format(
+                        rows=report.rows, errors=report.errors, warnings=report.warnings
+                    )
                 if not report.is_ok and not force:
                     raise _bad_rows(name, report)
 
@@ -58,7 +65,11 @@ class Uploader:
         for data in datasets:
             if data.type not in ("training", "validation"):
                 steps.send(
-                    Note(f"{data.file_name or data.file_id}: data sets of type {data.type} take no part in a job")
+                    Note(
+                        _("{file_name}: data sets of type {type} take no part in a job").format(
+                            file_name=data.file_name or data.file_id, type=data.type
+                        )
+                    )
                 )
         names = self._names(datasets)
         gate = asyncio.Semaphore(AT_ONCE)
@@ -68,7 +79,7 @@ class Uploader:
         async def send(name: str) -> None:
             async with gate:
                 try:
-                    async with steps.step(f"upload:{name}", f"upload {name}") as step:
+                    async with steps.step(f"upload:{name}", _("upload {name}").format(name=name)) as step:
                         remote = await self.files.upload(self.base / name, progress=_bytes_of(step))
                         step.detail = ids[name] = remote.file_id
                 except ArlError as error:
@@ -113,24 +124,31 @@ def by_use(ready: Sequence[ReadyDataset]) -> Uploaded:
 
 def _bad_rows(name: str, report: "DatasetReport") -> ConfigError:
     problems = tuple(problem for problem in report.problems if problem.severity == "error")
-    first = f": {problems[0]}" if problems else ""
+    told = ngettext("{name} has {count} error", "{name} has {count} errors", report.errors)
+    told = told.format(name=name, count=report.errors)
     return ConfigError(
-        f"{name} has {report.errors} error{'s' if report.errors != 1 else ''}{first}",
+        f"{told}: {problems[0]}" if problems else told,
         diagnostics=problems,
-        advice="Correct the rows, or pass force=True (--force) to send the file as it is.",
+        advice=_("Correct the rows, or pass force=True (--force) to send the file as it is."),
         number=2061,
     )
+
+
+def _arrived(ids: dict[str, str], advice: str) -> str:
+    if not ids:
+        return advice
+    files = ", ".join(_("{name} as {file_id}").format(name=name, file_id=file_id) for name, file_id in ids.items())
+    return f"{_('On the service already: {files}; delete them or pass their ids.').format(files=files)} {advice}"
 
 
 def _not_all(errors: Sequence[tuple[str, ArlError]], ids: dict[str, str]) -> ArlError:
     if len(errors) == 1 and not ids:
         return errors[0][1]
     first = errors[0][1]
-    arrived = ", ".join(f"{name} as {file_id}" for name, file_id in ids.items())
     return UploadError(
         "; ".join(f"{name}: {error.message}" for name, error in errors),
         uploaded=dict(ids),
-        advice=(f"On the service already: {arrived}; delete them or pass their ids. " if ids else "") + first.advice,
+        advice=_arrived(ids, first.advice),
         status=first.status,
         code=first.code,
         request_id=first.request_id,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import InputError, NotFound, Rejected
 from agentic_rl_tui.core.models.jobs import Job
 from agentic_rl_tui.core.sdk.body import ReadyDataset, ReadyFunction, compose
@@ -72,9 +73,9 @@ class Workflow:
     async def run(self, *, force: bool, exact_name: bool) -> Job:
         """All of it. What can be checked on this machine is checked before the first request."""
         self.plan.check()
-        async with self.steps.step("check", "check the functions") as step:
+        async with self.steps.step("check", _("check the functions")) as step:
             prepared = await self._registrar.prepare(self.plan.functions, self.steps)
-            step.detail = f"{len(prepared)} function{'s' if len(prepared) != 1 else ''}"
+            step.detail = ngettext("{count} function", "{count} functions", len(prepared)).format(count=len(prepared))
         await self._uploader.check(self.plan.datasets, self.steps, force=force)
         mark = fingerprint(self.plan, {part.component.label: part.hash for part in prepared if part.hash})
         intent, job = await self._submitter.resume(mark)
@@ -90,7 +91,9 @@ class Workflow:
         return await self._submit_deployed(prepared, mark, intent, exact_name=exact_name)
 
     def _adopted(self, job: Job) -> Job:
-        self.steps.send(Note(f"this job was submitted before and its answer lost; {job.job_id} is adopted"))
+        self.steps.send(
+            Note(_("this job was submitted before and its answer lost; {job_id} is adopted").format(job_id=job.job_id))
+        )
         self.steps.send(JobSubmitted(job, adopted=True))
         return job
 
@@ -107,7 +110,7 @@ class Workflow:
         if intent is not None:
             name = intent.job_name
         body = compose(self.plan, functions, datasets, job_name=name)
-        async with self.steps.step("submit", f"submit {name}") as step:
+        async with self.steps.step("submit", _("submit {name}").format(name=name)) as step:
             done = await self._submitter.submit(body, fingerprint=mark, intent=intent, is_exact_name=exact_name)
             step.detail, step.reused = done.job.job_id, done.adopted
         self.steps.send(JobSubmitted(done.job, done.adopted))
@@ -125,7 +128,9 @@ class Workflow:
             if not gone:
                 raise
             # One that is gone tells that the service's memory was cleared: none of the others can be trusted.
-            self.steps.send(Note(f"{gone[0]} is not known there any more; the functions are registered anew"))
+            self.steps.send(
+                Note(_("{what} is not known there any more; the functions are registered anew").format(what=gone[0]))
+            )
             await asyncio.to_thread(self._registrar.forget, reused)
         self.deployed = await self._registrar.deploy(prepared, self.steps)
         return await self._submit(ready(self.deployed), self.datasets, mark, None, exact_name=exact_name)
@@ -140,12 +145,14 @@ def given(plan: JobPlan) -> tuple[list[ReadyFunction], list[ReadyDataset]]:
     for component in plan.functions:
         if not component.entity_id:
             raise InputError(
-                f"function {component.label} has no entity_id", advice="Register it first, or use run() for all in one."
+                _("function {label} has no entity_id").format(label=component.label),
+                advice=_("Register it first, or use run() for all in one."),
             )
     for data in plan.datasets:
         if data.needs_upload:
             raise InputError(
-                f"data set {data.file_name} has no file_id", advice="Upload it first, or use run() for all in one."
+                _("data set {file_name} has no file_id").format(file_name=data.file_name),
+                advice=_("Upload it first, or use run() for all in one."),
             )
     functions = [ReadyFunction(part, part.entity_id or "") for part in plan.functions]
     return functions, [ReadyDataset(part, part.file_id) for part in plan.datasets]

@@ -10,7 +10,7 @@ TYPING := .cache/typing
 DASHSCOPE := dashscope-2.0.2 dashscope-2.0.2-tracing dashscope-1.27.8
 WORKERS ?= 2
 
-.PHONY: run test check lint types arrows pytest peers screenshots docs clean
+.PHONY: run test check lint types arrows pytest peers screenshots docs texts clean
 
 run: $(VENV)/.run-ready
 	@$(BIN)/agentic-rl-tui quickstart $(DIR)
@@ -41,6 +41,9 @@ screenshots: $(VENV)/.test-ready
 
 docs: $(VENV)/.test-ready
 	$(BIN)/python -m agentic_rl_tui.app.docs.generate
+
+texts: $(VENV)/.test-ready
+	$(BIN)/python -m agentic_rl_tui.core.locale.update
 
 $(VENV)/.python:
 	@command -v $(PYTHON) >/dev/null || { echo "agentic-rl-tui needs Python 3.11 or newer; $(PYTHON) was not found. Install python3, or name one: make PYTHON=/path/to/python3" >&2; exit 1; }

@@ -5,14 +5,17 @@
 
 import sys
 
+from agentic_rl_tui.app.language import speak
+
 
 def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     first = arguments[0] if arguments else ""
+    speak()
     if first in ("-h", "--help", "help") and len(arguments) == 1:
-        from agentic_rl_tui.app.cli.help import HELP
+        from agentic_rl_tui.app.cli.help import shown
 
-        sys.stdout.write(HELP)
+        sys.stdout.write(shown())
         return 0
     if first in ("-V", "--version"):
         from agentic_rl_tui.core.version import __version__

@@ -6,8 +6,10 @@ What is typed meanwhile is neither echoed nor lost: it waits in the terminal for
 import os
 import sys
 from collections.abc import Callable
+from unicodedata import east_asian_width
 
 from agentic_rl_tui.app.where import PLACES
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.styles import themes
 
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[0m\x1b[?25h\x1b[?1049l"
@@ -82,14 +84,21 @@ def frame(place: str, theme: str, columns: int, lines: int) -> str:
         ground = "raised" if is_here else "surface"
         parts.append(("accent" if is_here else "faint", ground, False, f" {key} "))
         if is_here or columns >= 110:
-            parts.append(("ink" if is_here else "muted", ground, is_here, f"{word} "))
+            parts.append(("ink" if is_here else "muted", ground, is_here, f"{_(word)} "))
     header, left = "", columns
     for ink, ground, bold, text in parts:
         text = text[:left]
+        if cells(text) > left:
+            break
         header += style(ink, ground, bold=bold) + text
-        left -= len(text)
+        left -= cells(text)
     plain = style("muted", "surface")
     return f"{style('ink', 'base')}\x1b[2J\x1b[H{header}{plain}{' ' * left}\x1b[{lines};1H{plain}{' ' * columns}\x1b[0m"
+
+
+def cells(text: str) -> int:
+    """How wide the text of a title is. Only titles come here: letters and Chinese characters, nothing that combines."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _rgb(color: str) -> str:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job
     from agentic_rl_tui.core.settings import Settings
 
-PLACE_TABS = tuple(PlaceTab(*place) for place in PLACES)
 CONNECT_AFTER_S = 0.02
 INTERRUPT_TWICE_S = 2.0
 HEALTH_LOCAL_S = 5.0
@@ -115,7 +114,7 @@ class ArlApp(Telling):
         self.problems = ProblemLog()
         self.job_file = job_file
         self.submit_ready = submit_ready
-        self.place_tabs = PLACE_TABS
+        self.place_tabs = tuple(PlaceTab(name, key, _(title)) for name, key, title in PLACES)
         self._connect = connect
         self._is_painted = False
         self.ends_told: set[str] = set()

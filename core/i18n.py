@@ -4,21 +4,25 @@ Import as ``from agentic_rl_tui.core.i18n import _``. Texts in module-level tabl
 translated where they are shown, so that a switch of language takes effect at once.
 """
 
-import gettext
-import locale
 import os
-from pathlib import Path
+
+TYPE_CHECKING = False  # neither typing nor pathlib: every short command passes through here
+if TYPE_CHECKING:
+    from gettext import NullTranslations
 
 DOMAIN = "agentic-rl-tui"
 LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
+SETTING = "language"
+"""The name of the setting: ``auto`` or a key of LANGUAGES."""
 
-_LOCALE_DIR = Path(__file__).parent / "locale"
+_LOCALE_DIR = os.path.join(os.path.dirname(__file__), "locale")
 _SYSTEM_VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 
 class _Current:
     language = "en"
-    translations: gettext.NullTranslations = gettext.NullTranslations()
+    catalogue: "NullTranslations | None" = None
+    """None for English, so that a short command in English never imports gettext."""
 
 
 def set_language(wanted: str | None) -> str:
@@ -26,16 +30,28 @@ def set_language(wanted: str | None) -> str:
 
     A language without a catalogue falls back to English. Returns the language in force.
     """
-    if wanted in (None, "", "auto"):
-        wanted = next((os.environ[name] for name in _SYSTEM_VARIABLES if os.environ.get(name)), "en").split(":")[0]
-    assert wanted is not None
-    plain = locale.normalize(wanted).split(".")[0]
-    code = next((known for known in LANGUAGES if plain == known or plain.split("_")[0] == known.split("_")[0]), "en")
-    _Current.language = code
-    _Current.translations = (
-        gettext.NullTranslations() if code == "en" else gettext.translation(DOMAIN, _LOCALE_DIR, [code], fallback=True)
-    )
+    code = known_language(wanted)
+    if code != _Current.language:
+        _Current.catalogue = None if code == "en" else _read(code)
+        _Current.language = code
     return code
+
+
+def known_language(wanted: str | None) -> str:
+    """The key of LANGUAGES that `wanted` means; English where there is none."""
+    if not wanted or wanted == "auto":
+        wanted = next((os.environ[name] for name in _SYSTEM_VARIABLES if os.environ.get(name)), "en").split(":")[0]
+    plain = wanted.partition(".")[0].partition("@")[0].replace("-", "_").lower()
+    for code in LANGUAGES:
+        if plain == code.lower() or plain.partition("_")[0] == code.partition("_")[0].lower():
+            return code
+    return "en"
+
+
+def _read(code: str) -> "NullTranslations":
+    import gettext
+
+    return gettext.translation(DOMAIN, _LOCALE_DIR, [code], fallback=True)
 
 
 def language() -> str:
@@ -43,11 +59,14 @@ def language() -> str:
 
 
 def _(text: str) -> str:
-    return _Current.translations.gettext(text)
+    # The empty text is the key of the catalogue's own header.
+    return _Current.catalogue.gettext(text) if _Current.catalogue is not None and text else text
 
 
 def ngettext(singular: str, plural: str, count: int) -> str:
-    return _Current.translations.ngettext(singular, plural, count)
+    if _Current.catalogue is not None:
+        return _Current.catalogue.ngettext(singular, plural, count)
+    return singular if count == 1 else plural
 
 
 def N_(text: str) -> str:  # noqa: N802 - the name that extraction tools look for

@@ -1,9 +1,11 @@
-"""Isolation shared by every test: no key, no proxy, state and config below tmp_path."""
+"""Isolation shared by every test: no key, no proxy, English, state and config below tmp_path."""
 
 import logging
 from pathlib import Path
 
 import pytest
+
+from agentic_rl_tui.core.i18n import set_language
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 """Inputs that lie beside a checkout; absent from a user's clone."""
@@ -18,6 +20,8 @@ def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv("AGENTIC_RL_LANGUAGE", "en")
+    set_language("en")
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))

@@ -1,4 +1,4 @@
-"""The text of ``--help``. It is kept as text so that printing it imports nothing; a test holds it to the verb table."""
+"""The text of ``--help``. It is kept as text so that printing it imports nothing; a test holds it to `help_text`."""
 
 HELP = """\
 agentic-rl-tui - a terminal cockpit for agentic reinforcement learning
@@ -18,18 +18,18 @@ Functions and data
   upload_data          Check and upload data sets and print their ids
 
 Jobs
-  run          Register functions, upload data and submit a job
-  list         List jobs, newest first
-  get          Show one job (also: status)
-  wait         Wait until a job has ended
-  logs         Print a job's log, optionally following it
-  cancel       Cancel a running job
-  delete       Delete a finished job's record
-  trace        List, show, export or import traces of functions (also: traces)
+  run      Register functions, upload data and submit a job
+  list     List jobs, newest first
+  get      Show one job (also: status)
+  wait     Wait until a job has ended
+  logs     Print a job's log, optionally following it
+  cancel   Cancel a running job
+  delete   Delete a finished job's record
+  trace    List, show, export or import traces of functions (also: traces)
 
 Local platform
-  serve        Run the local platform in the foreground
-  platform     Show, stop, reset, export or import the local platform
+  serve      Run the local platform in the foreground
+  platform   Show, stop, reset, export or import the local platform
 
 This program
   doctor       Look at the surroundings and say what to do
@@ -47,3 +47,14 @@ Options
 
 Exit codes: 0 ok, 1 rejected, 2 usage or configuration, 3 unreachable, 4 the job failed, 130 interrupted
 """
+
+
+def shown() -> str:
+    """The text in the language in force."""
+    from agentic_rl_tui.core.i18n import language
+
+    if language() == "en":
+        return HELP
+    from agentic_rl_tui.app.cli.help_text import help_text
+
+    return help_text()

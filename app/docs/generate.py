@@ -190,7 +190,19 @@ def _page(parts: Iterable[str]) -> str:
     return "\n\n".join([note, *parts]) + "\n"
 
 
+def keep_help() -> Path:
+    """Write the English text of ``--help`` into the module that keeps it ready."""
+    from agentic_rl_tui.app.cli.help_text import help_text
+
+    path = FOLDER.parent / "cli" / "help.py"
+    before, rest = path.read_text(encoding="utf-8").split('HELP = """', 1)
+    after = rest.split('"""', 1)[1]
+    path.write_text(f'{before}HELP = """\\\n{help_text()}"""{after}', encoding="utf-8")
+    return path
+
+
 if __name__ == "__main__":
+    print(keep_help())
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
         print(FOLDER / name)

@@ -1,0 +1,184 @@
+"""Brings the catalogues in step with the sources: new texts come in untranslated, texts that are gone leave.
+
+python -m agentic_rl_tui.core.locale.update
+"""
+
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import product
+from pathlib import Path
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from agentic_rl_tui.core.i18n import DOMAIN, LANGUAGES
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent.parent
+SOURCES = ("app", "core")
+PASSES: tuple[dict[str, tuple[int, ...] | None], ...] = (
+    {"_": None, "N_": None, "ngettext": (1, 2), "Action": (3,), "Verb": (4,)},
+    {"Action": (4,)},
+)
+"""Which arguments of which calls are texts. The tables of actions and verbs need no mark on each of their lines."""
+LEFT_OUT = ("built-in",)
+_HEADER = "# Texts of agentic-rl-tui. Written by `python -m agentic_rl_tui.core.locale.update`; fill in each msgstr."
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Something wrong with one translated text."""
+
+    text: str
+    wrong: str
+
+
+class _Lean(Catalog):
+    """A catalogue whose head has only what readers need: the dates and versions of tools would change it each time."""
+
+    @property  # type: ignore[misc]  # Babel's setter is for reading files
+    def mime_headers(self) -> list[tuple[str, str]]:
+        return [("Content-Type", "text/plain; charset=utf-8"), ("Plural-Forms", self.plural_forms)]
+
+
+def languages() -> tuple[str, ...]:
+    """Every language that needs a catalogue."""
+    return tuple(code for code in LANGUAGES if code != "en")
+
+
+def path_of(code: str, ending: str = "po") -> Path:
+    return FOLDER / code / "LC_MESSAGES" / f"{DOMAIN}.{ending}"
+
+
+def extract() -> Catalog:
+    """Every marked text of the sources with the files it stands in."""
+    found = Catalog(domain=DOMAIN)
+    for source, keywords in product(SOURCES, PASSES):
+        texts = extract_from_dir(
+            ROOT / source,
+            method_map=[("**.py", "python")],
+            keywords=keywords,
+            directory_filter=lambda folder: Path(folder).name not in LEFT_OUT,
+        )
+        for name, _line, text, _comments, context in texts:
+            # A line number would change the catalogue with every edit of a file.
+            found.add(text, locations=[(f"{source}/{name}", 0)], context=context)
+    return found
+
+
+def read(code: str) -> Catalog:
+    """The catalogue as it is written, an empty one where there is none."""
+    path = path_of(code)
+    if not path.exists():
+        return Catalog(locale=code, domain=DOMAIN)
+    with path.open("rb") as file:
+        return read_po(file, locale=code, domain=DOMAIN)
+
+
+def merged(code: str) -> Catalog:
+    """The texts of the sources with the translations of the catalogue."""
+    known = read(code)
+    fresh = Catalog(locale=code, domain=DOMAIN, header_comment=_HEADER, fuzzy=False)
+    for message in sorted((message for message in extract() if message.id), key=_place):
+        old = known.get(message.id)
+        fresh.add(message.id, old.string if old is not None else None, locations=_files(message))
+    return fresh
+
+
+def _place(message: Message) -> tuple[str, str]:
+    return _files(message)[0][0], str(message.id)
+
+
+def _files(message: Message) -> list[tuple[str, int]]:
+    return [(name, 0) for name in sorted({name for name, _line in message.locations})]
+
+
+def po_text(catalogue: Catalog) -> str:
+    """The catalogue as text, without the dates and versions of tools that Babel puts into its head."""
+    sink = BytesIO()
+    write_po(sink, catalogue, width=110, include_lineno=False, omit_header=True)
+    head = (
+        f'{_HEADER}\nmsgid ""\nmsgstr ""\n"Language: {catalogue.locale_identifier}\\n"\n'
+        f'"MIME-Version: 1.0\\n"\n"Content-Type: text/plain; charset=utf-8\\n"\n'
+        f'"Plural-Forms: {catalogue.plural_forms}\\n"\n\n'
+    )
+    return head + sink.getvalue().decode("utf-8").strip() + "\n"
+
+
+def mo_bytes(text: str, code: str) -> bytes:
+    """The compiled form of a catalogue; the same text gives the same bytes."""
+    catalogue = read_po(BytesIO(text.encode("utf-8")), locale=code, domain=DOMAIN)
+    lean = _Lean(locale=code, domain=DOMAIN)
+    for message in catalogue:
+        if message.id and _is_translated(message):
+            lean.add(message.id, message.string)
+    sink = BytesIO()
+    write_mo(sink, lean)
+    return sink.getvalue()
+
+
+def untranslated(catalogue: Catalog) -> Iterator[str]:
+    for message in catalogue:
+        if message.id and not _is_translated(message):
+            yield _first(message.id)
+
+
+def flaws(catalogue: Catalog) -> Iterator[Flaw]:
+    """Translations that would lose a value, break a line or draw what the source does not."""
+    for message in catalogue:
+        if not message.id or not _is_translated(message):
+            continue
+        sources = message.id if isinstance(message.id, (tuple, list)) else (message.id,)
+        texts = _texts(message)
+        wanted = [_fields(source) for source in sources]
+        for text in texts:
+            if _fields(text) not in wanted:
+                yield Flaw(_first(message.id), f"{text!r} has other placeholders")
+            for edge in ("\n", " "):
+                is_odd = text.startswith(edge) != sources[0].startswith(edge)
+                if is_odd or text.endswith(edge) != sources[0].endswith(edge):
+                    yield Flaw(_first(message.id), f"{text!r} begins or ends otherwise")
+
+
+def _fields(text: str) -> frozenset[str]:
+    """The placeholders with their formats; a text with a lone brace has itself."""
+    try:
+        return frozenset(f"{name}:{form}" for _before, name, form, _turn in string.Formatter().parse(text) if name)
+    except ValueError:
+        return frozenset(re.findall(r"\{[^{}]*\}", text))
+
+
+def _texts(message: Message) -> tuple[str, ...]:
+    """The translation, or one for each plural form."""
+    found = message.string if isinstance(message.string, (tuple, list)) else (message.string,)
+    return tuple(text or "" for text in found)
+
+
+def _is_translated(message: Message) -> bool:
+    return all(_texts(message))
+
+
+def _first(text: "str | tuple[str, ...] | list[str]") -> str:
+    return text if isinstance(text, str) else text[0]
+
+
+def main() -> None:
+    for code in languages():
+        catalogue = merged(code)
+        text = po_text(catalogue)
+        path_of(code).parent.mkdir(parents=True, exist_ok=True)
+        path_of(code).write_text(text, encoding="utf-8")
+        path_of(code, "mo").write_bytes(mo_bytes(text, code))
+        missing = list(untranslated(catalogue))
+        print(f"{path_of(code)}: {len(catalogue)} texts, {len(missing)} without a translation")
+        for flaw in flaws(catalogue):
+            print(f"  {flaw.text!r}: {flaw.wrong}")
+
+
+if __name__ == "__main__":
+    main()

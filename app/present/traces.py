@@ -137,8 +137,7 @@ def run_lines(run: Run) -> tuple[Line, ...]:
     look = end_look(run.status)
     first: list[Piece] = [(f"{look.glyph} {_(look.word)}", look.style)]
     if run.attempt_id:
-        first.append(("  ", ""))
-        first.append((_("attempt {number}").format(number=clean(run.attempt_id)), "$muted"))
+        first.append((f"  {_('attempt {number}').format(number=clean(run.attempt_id))}", "$muted"))
     if run.detail:
         first.append((f"  {clean(run.detail)}", "$failed"))
     count = ngettext("{count} span", "{count} spans", run.spans).format(count=f"{run.spans:,}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.client.retry import RetryPolicy
     from agentic_rl_tui.core.client.transport import Transport
     from agentic_rl_tui.core.sdk.journal import Journal
+    from agentic_rl_tui.core.sdk.origins import Origins
     from agentic_rl_tui.core.sdk.registry import Registry
 
 
@@ -92,6 +93,12 @@ class Session:
         from agentic_rl_tui.core.sdk.journal import Journal
 
         return Journal(state_dir() / "submissions")
+
+    def origins(self) -> "Origins":
+        """What the jobs of this account were made of, as far as they were submitted from here."""
+        from agentic_rl_tui.core.sdk.origins import Origins
+
+        return Origins(self.scope())
 
     async def _start(self) -> object:
         from agentic_rl_tui.core.launch import ensure_platform

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,10 +31,11 @@ class Uploaded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Uploader:
-    """base is the folder that relative names start from."""
+    """base is the folder that relative names start from. rows: what the checks counted, by name."""
 
     files: Files
     base: Path
+    rows: dict[str, int] = field(default_factory=dict)
 
     async def check(self, datasets: Sequence[Dataset], steps: Steps, *, force: bool = False) -> None:
         """Look at every file that would be sent; nothing is sent. Raises for the first that must not be.
@@ -52,6 +53,7 @@ class Uploader:
             path = self.files.checked(self.base / name)
             async with steps.step(f"check:{name}", _("check {name}").format(name=name)) as step:
                 report = await self._report(path, _bytes_of(step))
+                self.rows[name] = report.rows
                 step.detail = _("{rows:,} rows").format(rows=report.rows)
                 if report.warnings or (report.errors and force):
                     step.detail = _("{rows:,} rows, {errors} errors, {warnings} warnings").format(

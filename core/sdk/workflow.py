@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic_rl_tui.core.i18n import _, ngettext
@@ -11,8 +12,9 @@ from agentic_rl_tui.core.models.jobs import Job
 from agentic_rl_tui.core.sdk.body import ReadyDataset, ReadyFunction, compose
 from agentic_rl_tui.core.sdk.components import Dataset
 from agentic_rl_tui.core.sdk.events import JobSubmitted, Note, OnEvent
+from agentic_rl_tui.core.sdk.origins import remember
 from agentic_rl_tui.core.sdk.plan import JobPlan, fingerprint
-from agentic_rl_tui.core.sdk.register import Deployed, Prepared, Registrar
+from agentic_rl_tui.core.sdk.register import Deployed, Prepared, Registrar, to_the_end
 from agentic_rl_tui.core.sdk.session import Session
 from agentic_rl_tui.core.sdk.steps import Steps
 from agentic_rl_tui.core.sdk.submit import Submitter, unique_name
@@ -38,6 +40,8 @@ class Workflow:
         self.steps = Steps(on_event)
         self.deployed: list[Deployed] = []
         self.datasets: list[ReadyDataset] = []
+        self._origins = session.origins()
+        self._prepared: Sequence[Prepared] = ()
         self._uploader = Uploader(Files(transport), plan.base)
         self._submitter = Submitter(Jobs(transport), session.journal(), scope=scope, retry=transport.retry)
         self._registrar = Registrar(
@@ -50,7 +54,7 @@ class Workflow:
         )
 
     async def register(self, *, load: bool) -> list[Deployed]:
-        prepared = await self._registrar.prepare(self.plan.functions, self.steps)
+        prepared = self._prepared = await self._registrar.prepare(self.plan.functions, self.steps)
         self.deployed = await self._registrar.deploy(prepared, self.steps, load=load)
         return self.deployed
 
@@ -67,20 +71,20 @@ class Workflow:
         mark = fingerprint(self.plan, {part.component.label: part.entity_id for part in functions})
         intent, job = await self._submitter.resume(mark)
         if job is not None:
-            return self._adopted(job)
+            return await self._adopted(job)
         return await self._submit(functions, datasets, mark, intent, exact_name=exact_name)
 
     async def run(self, *, force: bool, exact_name: bool) -> Job:
         """All of it. What can be checked on this machine is checked before the first request."""
         self.plan.check()
         async with self.steps.step("check", _("check the functions")) as step:
-            prepared = await self._registrar.prepare(self.plan.functions, self.steps)
+            prepared = self._prepared = await self._registrar.prepare(self.plan.functions, self.steps)
             step.detail = ngettext("{count} function", "{count} functions", len(prepared)).format(count=len(prepared))
         await self._uploader.check(self.plan.datasets, self.steps, force=force)
         mark = fingerprint(self.plan, {part.component.label: part.hash for part in prepared if part.hash})
         intent, job = await self._submitter.resume(mark)
         if job is not None:
-            return self._adopted(job)
+            return await self._adopted(job)
         try:
             self.deployed = await self._registrar.deploy(prepared, self.steps)
             self.datasets = await self._uploader.upload(self.plan.datasets, self.steps)
@@ -90,7 +94,13 @@ class Workflow:
             raise
         return await self._submit_deployed(prepared, mark, intent, exact_name=exact_name)
 
-    def _adopted(self, job: Job) -> Job:
+    async def _remember(self, job: Job, datasets: Sequence[ReadyDataset]) -> None:
+        """Keep what the job was made of, for clones and comparisons."""
+        keep = partial(remember, self._origins, job.job_id, self.plan, self._prepared, datasets, self._uploader.rows)
+        await to_the_end(keep)
+
+    async def _adopted(self, job: Job) -> Job:
+        await self._remember(job, [ReadyDataset(data, data.file_id) for data in self.plan.datasets])
         self.steps.send(
             Note(_("this job was submitted before and its answer lost; {job_id} is adopted").format(job_id=job.job_id))
         )
@@ -113,6 +123,7 @@ class Workflow:
         async with self.steps.step("submit", _("submit {name}").format(name=name)) as step:
             done = await self._submitter.submit(body, fingerprint=mark, intent=intent, is_exact_name=exact_name)
             step.detail, step.reused = done.job.job_id, done.adopted
+        await self._remember(done.job, datasets)
         self.steps.send(JobSubmitted(done.job, done.adopted))
         return done.job
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import Conflict, PlatformError
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.paths import PlatformPaths, private_dir
@@ -57,8 +58,10 @@ async def ensure_platform(
             return await _started(paths, timeout_s, workspace)
     except OSError as error:
         raise PlatformError(
-            f"the state directory {paths.root} cannot be used: {error.strerror or error}",
-            advice="Make it writable, or choose another with AGENTIC_RL_STATE_DIR.",
+            _("the state directory {root} cannot be used: {error}").format(
+                root=paths.root, error=error.strerror or error
+            ),
+            advice=_("Make it writable, or choose another with AGENTIC_RL_STATE_DIR."),
         ) from error
 
 
@@ -90,8 +93,12 @@ async def stop_platform(paths: PlatformPaths, *, force: bool = False, timeout_s:
         return False
     if info.running and not force:
         raise Conflict(
-            f"{info.running} job{'s are' if info.running != 1 else ' is'} running on the local platform",
-            advice="Cancel the jobs, or stop with --force: they then end as FAILED.",
+            ngettext(
+                "{count} job is running on the local platform",
+                "{count} jobs are running on the local platform",
+                info.running,
+            ).format(count=info.running),
+            advice=_("Cancel the jobs, or stop with --force: they then end as FAILED."),
         )
     try:
         await _ask(paths, "POST", "/local/v1/stop")
@@ -101,8 +108,10 @@ async def stop_platform(paths: PlatformPaths, *, force: bool = False, timeout_s:
     while _is_alive(info.pid) or paths.socket.exists():
         if time.monotonic() > deadline:
             raise PlatformError(
-                f"the local platform (process {info.pid}) did not stop within {timeout_s:g} s",
-                advice=f"End it with: kill -9 {info.pid}",
+                _("the local platform (process {pid}) did not stop within {timeout_s:g} s").format(
+                    pid=info.pid, timeout_s=timeout_s
+                ),
+                advice=_("End it with: kill -9 {pid}").format(pid=info.pid),
             )
         if not _is_alive(info.pid):
             paths.socket.unlink(missing_ok=True)
@@ -116,13 +125,15 @@ async def reset_platform(paths: PlatformPaths, *, force: bool = False) -> None:
     await stop_platform(paths, force=force)
     async with _start_lock(paths, START_S):
         if await platform_status(paths) is not None:
-            raise PlatformError("the local platform was started again meanwhile", advice="Try the reset again.")
+            raise PlatformError(_("the local platform was started again meanwhile"), advice=_("Try the reset again."))
         try:
             paths.socket.unlink(missing_ok=True)
             if paths.root.is_dir():
                 await asyncio.to_thread(shutil.rmtree, paths.root)
         except OSError as error:
-            raise PlatformError(f"{error.filename or paths.root} cannot be removed: {error.strerror}") from error
+            raise PlatformError(
+                _("{path} cannot be removed: {error}").format(path=error.filename or paths.root, error=error.strerror)
+            ) from error
 
 
 async def _started(paths: PlatformPaths, timeout_s: float, workspace: Path | None) -> PlatformInfo:
@@ -142,11 +153,15 @@ async def _started(paths: PlatformPaths, timeout_s: float, workspace: Path | Non
             _leave(process)
             return info
         if code is not None:
-            raise _failed(paths, log_from, f"the local platform ended at once with code {code}")
+            raise _failed(paths, log_from, _("the local platform ended at once with code {code}").format(code=code))
         if time.monotonic() > deadline:
             process.terminate()
             await asyncio.to_thread(process.wait)
-            raise _failed(paths, log_from, f"the local platform did not answer within {timeout_s:g} s")
+            raise _failed(
+                paths,
+                log_from,
+                _("the local platform did not answer within {timeout_s:g} s").format(timeout_s=timeout_s),
+            )
         await asyncio.sleep(delay)
         delay = min(0.1, delay * 1.5)
 
@@ -180,9 +195,12 @@ def _failed(paths: PlatformPaths, log_from: int, message: str) -> PlatformError:
             stream.seek(log_from)
             lines = stream.read()[-8000:].decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
     except OSError as error:
-        lines = [f"(its log cannot be read: {error.strerror})"]
-    shown = plain("\n".join(lines)).strip() or "(its log is empty)"
-    return PlatformError(f"{message}; the end of its log:\n{shown}", advice=f"The whole log: {paths.own_log}")
+        lines = [_("(its log cannot be read: {error})").format(error=error.strerror)]
+    shown = plain("\n".join(lines)).strip() or _("(its log is empty)")
+    return PlatformError(
+        _("{message}; the end of its log:\n{shown}").format(message=message, shown=shown),
+        advice=_("The whole log: {path}").format(path=paths.own_log),
+    )
 
 
 @asynccontextmanager
@@ -199,7 +217,9 @@ async def _start_lock(paths: PlatformPaths, timeout_s: float) -> AsyncIterator[N
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise PlatformError(
-                        f"another process has been starting the local platform for {timeout_s:g} s"
+                        _("another process has been starting the local platform for {timeout_s:g} s").format(
+                            timeout_s=timeout_s
+                        )
                     ) from None
             await asyncio.sleep(0.02)
         yield

@@ -23,6 +23,7 @@ from agentic_rl_tui.core.datasets.report import (
     Severity,
 )
 from agentic_rl_tui.core.datasets.rulebook import RULES
+from agentic_rl_tui.core.i18n import _
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in total, in the thread that checks."""
@@ -62,7 +63,7 @@ def check_file(
 
     def tick(done: int) -> None:
         if cancel is not None and cancel.is_set():
-            raise CheckCanceled(f"the check of {file.name} was canceled")
+            raise CheckCanceled(_("the check of {file} was canceled").format(file=file.name))
         if progress is not None:
             progress(min(done, size), size)
 
@@ -71,7 +72,9 @@ def check_file(
     try:
         before = file.stat()
         if not stat.S_ISREG(before.st_mode):
-            found.add(1, "not-a-file", 1, "", "the path is no file" if not file.is_dir() else "the path is a directory")
+            found.add(
+                1, "not-a-file", 1, "", _("the path is no file") if not file.is_dir() else _("the path is a directory")
+            )
         else:
             size = before.st_size
             tick(0)
@@ -80,12 +83,12 @@ def check_file(
             found = _check_content(file, size, options, workers, tick)
             after = file.stat()
             if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-                found.add(1, "changed-while-read", 1, "", "the file changed while it was read")
+                found.add(1, "changed-while-read", 1, "", _("the file changed while it was read"))
             tick(size)
     except FileNotFoundError:
-        found.add(1, "not-a-file", 1, "", "there is no such file")
+        found.add(1, "not-a-file", 1, "", _("there is no such file"))
     except OSError as error:
-        found.add(1, "unreadable", 1, "", f"the file cannot be read: {error.strerror or error}")
+        found.add(1, "unreadable", 1, "", _("the file cannot be read: {error}").format(error=error.strerror or error))
     return _report(file, size, found, options, max_problems, time.perf_counter() - started)
 
 
@@ -108,7 +111,7 @@ def _check_content(
 ) -> Findings:
     found = Findings(options.keep)
     if not size:
-        found.add(1, "empty-file", 1, "", "the file is empty")
+        found.add(1, "empty-file", 1, "", _("the file is empty"))
         return found
     with file.open("rb") as stream:
         if seen := look(stream.read(HEAD_BYTES)):
@@ -116,9 +119,9 @@ def _check_content(
             return found
     found = _scan(str(file), size, options, workers, tick)
     if not found.rows:
-        found.add(1, "no-rows", 1, "", "the file has no row")
+        found.add(1, "no-rows", 1, "", _("the file has no row"))
     if (col := _unended(file, size)) is not None:
-        found.add(found.lines, "no-final-newline", col, "", "the last line does not end in a line feed")
+        found.add(found.lines, "no-final-newline", col, "", _("the last line does not end in a line feed"))
     return found
 
 
@@ -189,7 +192,9 @@ def _choose(file: Path, found: Findings, limit: int) -> tuple[RowProblem, ...]:
         for rule, problems in found.kept.items()
         for place, (line, col, path, message) in enumerate(problems)
     )
-    chosen = sorted((line, col, rule, path, message) for _, _, line, col, rule, path, message in ranked[:limit])
+    chosen = sorted(
+        (line, col, rule, path, message) for _share, _order, line, col, rule, path, message in ranked[:limit]
+    )
     return tuple(
         RowProblem(file, line, col, path, rule, *_severity_and(rule, message))
         for line, col, rule, path, message in chosen
@@ -197,12 +202,13 @@ def _choose(file: Path, found: Findings, limit: int) -> tuple[RowProblem, ...]:
 
 
 def _severity_and(rule: str, message: str) -> tuple[Severity, str, str]:
-    severity, fix = RULES[rule]
+    severity, advice = RULES[rule]
+    fix = _(advice)
     return severity, message, fix
 
 
 def _stats(found: Findings, options: Options) -> DatasetStats:
-    _, chars, tokens = found.longest
+    _length, chars, tokens = found.longest
     return DatasetStats(
         rows=found.turns.count,
         turns=_histogram(found.turns),
@@ -213,7 +219,7 @@ def _stats(found: Findings, options: Options) -> DatasetStats:
         max_prompt_length=options.max_prompt_length,
         long_row_count=found.long_count,
         long_rows=tuple(LongRow(line, size) for line, size in found.long_rows),
-        token_basis=TOKEN_BASIS,
+        token_basis=_(TOKEN_BASIS),
         measured_rows=found.chars.count,
     )
 

@@ -4,6 +4,7 @@ import json
 from typing import NamedTuple
 
 from agentic_rl_tui.core.datasets.blocks import BOM
+from agentic_rl_tui.core.i18n import N_, _
 
 HEAD_BYTES = 1 << 16
 _PACKED = {
@@ -17,13 +18,13 @@ _PACKED = {
 _BINARY = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
-    b"SQLite format 3\0": "an SQLite database",
+    b"SQLite format 3\0": N_("an SQLite database"),
     b"%PDF": "PDF",
     b"\x89HDF": "HDF5",
     b"\x93NUMPY": "NumPy",
-    b"\xd0\xcf\x11\xe0": "an old Office file",
+    b"\xd0\xcf\x11\xe0": N_("an old Office file"),
 }
-_SEPARATORS = ((b",", "commas"), (b"\t", "tabs"), (b";", "semicolons"))
+_SEPARATORS = ((b",", N_("commas")), (b"\t", N_("tabs")), (b";", N_("semicolons")))
 
 
 class Look(NamedTuple):
@@ -37,13 +38,13 @@ def look(head: bytes) -> Look | None:
     """head: the first HEAD_BYTES of the file, or all of it."""
     for magic, name in _PACKED.items():
         if head.startswith(magic):
-            return Look("compressed", f"the file is compressed ({name})")
+            return Look("compressed", _("the file is compressed ({name})").format(name=_(name)))
     for magic, name in _BINARY.items():
         if head.startswith(magic):
-            return Look("binary-file", f"the file is no text but {name}")
+            return Look("binary-file", _("the file is no text but {name}").format(name=_(name)))
     if encoding := wide_encoding(head):
         bits = encoding[4:6]
-        return Look(f"utf-{bits}", f"the file is UTF-{bits}, not UTF-8")
+        return Look(f"utf-{bits}", _("the file is UTF-{bits}, not UTF-8").format(bits=bits))
     return _look_at_text(head.removeprefix(BOM))
 
 
@@ -64,17 +65,17 @@ def wide_encoding(head: bytes) -> str | None:
 
 def _look_at_text(head: bytes) -> Look | None:
     text = head.lstrip(b" \t\r\n")
-    first, _, rest = text.partition(b"\n")
+    first, _line, rest = text.partition(b"\n")
     first, rest = first.strip(), rest.lstrip(b" \t\r\n")
     if text.startswith(b"[") and (not _is_json(first) or (_holds_rows(first) and not rest.startswith(b"{"))):
-        return Look("json-array", "the file is one JSON array, not one object a line")
+        return Look("json-array", _("the file is one JSON array, not one object a line"))
     if rest and first in (b"{", b'{"messages": [', b'{"messages":['):
-        return Look("json-document", "a row is spread over several lines")
+        return Look("json-document", _("a row is spread over several lines"))
     # One odd line before rows is that line's problem alone.
     if (text[:1].isalpha() or text[:1] == b'"') and not rest.startswith(b"{") and b"{" not in first:
         mark = next((name for sign, name in _SEPARATORS if sign in first), None)
         if mark is not None and not _is_json(first):
-            return Look("csv", f"the file looks like a table with {mark} (CSV), not JSONL")
+            return Look("csv", _("the file looks like a table with {mark} (CSV), not JSONL").format(mark=_(mark)))
     return None
 
 

@@ -16,6 +16,7 @@ from agentic_rl_tui.core.datasets.firstlook import wide_encoding
 from agentic_rl_tui.core.datasets.jsonscan import scan
 from agentic_rl_tui.core.datasets.report import DatasetReport
 from agentic_rl_tui.core.datasets.rowrules import row_renames
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import InputError
 
 _KEY = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -23,12 +24,12 @@ _SHOWN_CHARS = 96
 _PIECE = 1 << 20
 _ORDER = ("utf-8", "bom", "crlf", "blank-lines", "key-names", "final-newline")
 _LABELS = {
-    "utf-8": "convert to UTF-8",
-    "bom": "remove the byte order mark",
-    "crlf": "end lines with a line feed alone",
-    "blank-lines": "remove blank lines",
-    "key-names": "correct the names of keys",
-    "final-newline": "end the last line",
+    "utf-8": N_("convert to UTF-8"),
+    "bom": N_("remove the byte order mark"),
+    "crlf": N_("end lines with a line feed alone"),
+    "blank-lines": N_("remove blank lines"),
+    "key-names": N_("correct the names of keys"),
+    "final-newline": N_("end the last line"),
 }
 _RULES = {
     "utf-8": ("utf-16", "utf-32"),
@@ -66,7 +67,7 @@ def plan_fixes(report: DatasetReport) -> list[Fix]:
     for kind in _ORDER:
         count = sum(report.rule_counts.get(rule, 0) for rule in _RULES[kind])
         if count:
-            fixes.append(Fix(kind, _LABELS[kind], report.path, count, _RULES[kind]))
+            fixes.append(Fix(kind, _(_LABELS[kind]), report.path, count, _RULES[kind]))
     return fixes
 
 
@@ -103,12 +104,13 @@ def apply(
     chosen = _chosen(fixes)
     source, target = chosen[0].file, Path(destination)
     if target.exists() and not overwrite:
-        raise InputError(f"{target} exists", advice="Choose another name, or allow it to be replaced.")
+        raise InputError(f"{target} exists", advice=_("Choose another name, or allow it to be replaced."))
     try:
         return _write(chosen, source, target, progress)
     except OSError as error:
         raise InputError(
-            f"{target} cannot be written: {error.strerror or error}", advice="Check the folder."
+            _("{target} cannot be written: {error}").format(target=target, error=error.strerror or error),
+            advice=_("Check the folder."),
         ) from error
 
 
@@ -139,9 +141,9 @@ def _write(chosen: list[Fix], source: Path, target: Path, progress: Callable[[in
 def _chosen(fixes: Fix | Sequence[Fix]) -> list[Fix]:
     chosen = [fixes] if isinstance(fixes, Fix) else list(fixes)
     if not chosen:
-        raise InputError("there is nothing to fix", advice="Choose at least one fix.")
+        raise InputError(_("there is nothing to fix"), advice=_("Choose at least one fix."))
     if len({fix.file for fix in chosen}) > 1:
-        raise InputError("these fixes are for several files", advice="Apply them file by file.")
+        raise InputError(_("these fixes are for several files"), advice=_("Apply them file by file."))
     return chosen
 
 
@@ -163,7 +165,10 @@ def _changes(chosen: list[Fix]) -> Iterator[tuple[int, bytes, bytes]]:
                     after += b"\n"
                 yield number, before, after
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}", advice="Check the path.") from error
+        raise InputError(
+            _("{path} cannot be read: {error}").format(path=path, error=error.strerror or error),
+            advice=_("Check the path."),
+        ) from error
 
 
 def _decoded(stream: io.BufferedReader, encoding: str, path: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -177,7 +182,8 @@ def _decoded(stream: io.BufferedReader, encoding: str, path: Path) -> Iterator[t
             text = decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{path} is no sound {encoding}: {error.reason}", advice="Save it again as UTF-8."
+                _("{path} is no sound {encoding}: {reason}").format(path=path, encoding=encoding, reason=error.reason),
+                advice=_("Save it again as UTF-8."),
             ) from error
         if is_start:
             text = text.removeprefix("\ufeff")

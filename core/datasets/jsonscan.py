@@ -9,6 +9,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from agentic_rl_tui.core.i18n import _
+
 JsonPath = tuple[str | int, ...]
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
@@ -132,12 +134,12 @@ class _Scanner:
 
     def _trailing(self) -> str:
         if self._peek() in "{[":
-            return "a second value begins here: every row needs its own line"
+            return _("a second value begins here: every row needs its own line")
         if self._peek() in "}]":
-            return f"{self._peek()!r} closes nothing"
+            return _("{bracket!r} closes nothing").format(bracket=self._peek())
         if self._peek() == ",":
-            return "a comma after the row; rows are separated by line breaks alone"
-        return "text after the end of the row"
+            return _("a comma after the row; rows are separated by line breaks alone")
+        return _("text after the end of the row")
 
     def _continue(self, open_: _Open) -> None:
         """Read one more member of the innermost container, or its end."""
@@ -154,7 +156,7 @@ class _Scanner:
             self.at += 1
             self._skip_space()
             if self._peek() == closer:
-                self._stop(f"a comma before {closer!r}", index=comma)
+                self._stop(_("a comma before {closer!r}").format(closer=closer), index=comma)
         open_.count += 1
         if open_.seen is None:
             self._value((*open_.path, open_.count - 1))
@@ -164,10 +166,12 @@ class _Scanner:
     def _no_comma(self, open_: _Open, char: str) -> str:
         closer = "]" if open_.seen is None else "}"
         if not char:
-            return f"the line ends before {closer!r}; it may be cut off, or the row goes on in the next line"
+            return _("the line ends before {closer!r}; it may be cut off, or the row goes on in the next line").format(
+                closer=closer
+            )
         if char in "]}":
-            return f"{char!r} where {closer!r} was expected"
-        return f"a comma or {closer!r} is missing before {self._shown()}"
+            return _("{char!r} where {closer!r} was expected").format(char=char, closer=closer)
+        return _("a comma or {closer!r} is missing before {shown}").format(closer=closer, shown=self._shown())
 
     def _shown(self) -> str:
         return repr(self.text[self.at : self.at + 12])
@@ -185,7 +189,12 @@ class _Scanner:
         path = (*open_.path, key)
         if key in seen:
             self._fault(
-                "duplicate", start, path, f"the key {show_key(key)} is here twice, first at column {seen[key] + 1}"
+                "duplicate",
+                start,
+                path,
+                _("the key {key} is here twice, first at column {column}").format(
+                    key=show_key(key), column=seen[key] + 1
+                ),
             )
         else:
             seen[key] = start
@@ -193,7 +202,7 @@ class _Scanner:
                 self.result.keys[path] = start
         self._skip_space()
         if self._peek() != ":":
-            self._stop(f"a colon is missing after the key {show_key(key)}", path=path)
+            self._stop(_("a colon is missing after the key {key}").format(key=show_key(key)), path=path)
         self.at += 1
         self._skip_space()
         self._value(path)
@@ -201,10 +210,10 @@ class _Scanner:
     def _no_key(self) -> str:
         char = self._peek()
         if char == "'":
-            return "single quotes; JSON keys and texts stand in double quotes"
+            return _("single quotes; JSON keys and texts stand in double quotes")
         if not char:
-            return "the line ends inside an object; it may be cut off"
-        return f"a key in double quotes was expected, not {self._shown()}"
+            return _("the line ends inside an object; it may be cut off")
+        return _("a key in double quotes was expected, not {shown}").format(shown=self._shown())
 
     def _value(self, path: JsonPath) -> None:
         start = self.at
@@ -215,7 +224,7 @@ class _Scanner:
         char = self._peek()
         if char in ("{", "["):
             if len(self.stack) == _MAX_DEPTH:
-                self._fault("depth", start, path, f"nested deeper than {_MAX_DEPTH} levels")
+                self._fault("depth", start, path, _("nested deeper than {limit} levels").format(limit=_MAX_DEPTH))
                 raise _Stop
             self.at += 1
             self.stack.append(_Open(path, {} if char == "{" else None))
@@ -232,10 +241,14 @@ class _Scanner:
     def _number(self, match: re.Match[str], path: JsonPath) -> None:
         self.at = match.end()
         if self.at < len(self.text) and self.text[self.at] in "0123456789.eE+-":
-            self._stop(f"{self.text[match.start() : self.at + 8]!r} is no JSON number", index=match.start(), path=path)
+            self._stop(
+                _("{text!r} is no JSON number").format(text=self.text[match.start() : self.at + 8]),
+                index=match.start(),
+                path=path,
+            )
         token = match[0]
         if ("e" in token or "E" in token or len(token) > 300) and math.isinf(float(token)):
-            self._fault("range", match.start(), path, f"the number {token[:24]} is too large")
+            self._fault("range", match.start(), path, _("the number {token} is too large").format(token=token[:24]))
 
     def _word(self, path: JsonPath) -> None:
         match = _WORD.match(self.text, self.at)
@@ -244,21 +257,26 @@ class _Scanner:
             return
         word = match[0]
         if word in _NOT_FINITE:
-            self._fault("nan", self.at, path, f"{word} is no JSON value")
+            self._fault("nan", self.at, path, _("{word} is no JSON value").format(word=word))
         elif word not in _LITERALS:
             hint = _PYTHON_WORDS.get(word)
-            self._stop(f"{word[:24]} is no JSON value" + (f"; write {hint}" if hint else ""), path=path)
+            self._stop(
+                _("{word} is no JSON value; write {right}").format(word=word, right=hint)
+                if hint
+                else _("{word} is no JSON value").format(word=word[:24]),
+                path=path,
+            )
         self.at = match.end()
 
     def _no_value(self) -> str:
         char = self._peek()
         if not char:
-            return "the line ends where a value was expected; it may be cut off"
+            return _("the line ends where a value was expected; it may be cut off")
         if char == "'":
-            return "single quotes; JSON keys and texts stand in double quotes"
+            return _("single quotes; JSON keys and texts stand in double quotes")
         if char == "/":
-            return "a comment; JSON has none"
-        return f"a value was expected, not {self._shown()}"
+            return _("a comment; JSON has none")
+        return _("a value was expected, not {shown}").format(shown=self._shown())
 
     def _string(self, path: JsonPath) -> str:
         """Read a string and return it decoded. Raw control characters are faults, not the end."""
@@ -273,8 +291,8 @@ class _Scanner:
             if char == '"':
                 break
             if not char or char == "\\":
-                self._stop("a text that does not end; a double quote is missing", index=start, path=path)
-            name = "a NUL byte" if char == "\0" else f"a raw control character U+{ord(char):04X}"
+                self._stop(_("a text that does not end; a double quote is missing"), index=start, path=path)
+            name = _("a NUL byte") if char == "\0" else _("a raw control character U+{code:04X}").format(code=ord(char))
             self._fault("control", self.at, path, f"{name} in a text")
             self.at += 1
         raw = text[start + 1 : self.at]
@@ -290,7 +308,9 @@ class _Scanner:
         """End of a high surrogate that waits for its low half."""
         for match in _ESCAPE.finditer(raw):
             if match[2] is not None:
-                self._stop(f"{match[2]!r} is no JSON escape", index=offset + match.start(), path=path)
+                self._stop(
+                    _("{escape!r} is no JSON escape").format(escape=match[2]), index=offset + match.start(), path=path
+                )
             unit = int(match[1], 16) if match[1] else 0
             is_low = 0xDC00 <= unit <= 0xDFFF
             if high >= 0 and not (is_low and match.start() == high):
@@ -306,7 +326,12 @@ class _Scanner:
             self._lone(offset + high - 6, path)
 
     def _lone(self, index: int, path: JsonPath) -> None:
-        self._fault("surrogate", index, path, f"{self.text[index : index + 6]} is half a character (lone surrogate)")
+        self._fault(
+            "surrogate",
+            index,
+            path,
+            _("{text} is half a character (lone surrogate)").format(text=self.text[index : index + 6]),
+        )
 
 
 def scan(text: str) -> Scan:

@@ -22,6 +22,7 @@ import orjson
 from agentic_rl_tui.core.datasets.blocks import BOM, blocks
 from agentic_rl_tui.core.datasets.report import CheckCanceled
 from agentic_rl_tui.core.datasets.shingles import digest, jaccard, row_text, shingles
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 
 Paths = Path | str | Sequence[Path | str]
@@ -61,9 +62,15 @@ class Leak:
     has_same_solution: bool
 
     def __str__(self) -> str:
-        how = "is" if self.is_exact else f"is {self.similarity:.0%} like"
-        answer = "" if self.has_same_solution else ", but their solutions differ"
-        return f"{self.row} {how} {self.other}{answer}"
+        if self.is_exact and self.has_same_solution:
+            text = _("{row} is {other}")
+        elif self.is_exact:
+            text = _("{row} is {other}, but their solutions differ")
+        elif self.has_same_solution:
+            text = _("{row} is {share:.0%} like {other}")
+        else:
+            text = _("{row} is {share:.0%} like {other}, but their solutions differ")
+        return text.format(row=self.row, other=self.other, share=self.similarity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,10 @@ def find_leaks(
     Raises InputError for a file that cannot be read, CheckCanceled.
     """
     if not 0.1 <= threshold <= 1:
-        raise InputError(f"a threshold of {threshold} makes no sense", advice="Choose one from 0.1 to 1.")
+        raise InputError(
+            _("a threshold of {threshold} makes no sense").format(threshold=threshold),
+            advice=_("Choose one from 0.1 to 1."),
+        )
     sets = [_paths(training), _paths(validation)]
     corpus = _Corpus([(path, place == 1) for place, paths in enumerate(sets) for path in paths])
     try:
@@ -124,7 +134,7 @@ class _Ticker:
 
     def add(self, size: int) -> None:
         if self.cancel is not None and self.cancel.is_set():
-            raise CheckCanceled("the search for duplicates was canceled")
+            raise CheckCanceled(_("the search for duplicates was canceled"))
         self.done += size
         if self.progress is not None:
             self.progress(min(self.done, self.total), self.total)
@@ -142,12 +152,15 @@ class _Corpus:
         self.line_of = array("Q")
         self._descriptors: list[int] = []
         try:
-            for path, _ in files:
+            for path, _is_validation in files:
                 self._descriptors.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
                 self.size += os.fstat(self._descriptors[-1]).st_size
         except OSError as error:
             self.close()
-            raise InputError(f"{error.filename} cannot be read: {error.strerror}", advice="Check the path.") from error
+            raise InputError(
+                _("{path} cannot be read: {error}").format(path=error.filename, error=error.strerror),
+                advice=_("Check the path."),
+            ) from error
 
     def close(self) -> None:
         for descriptor in self._descriptors:
@@ -282,7 +295,7 @@ class _Search:
         """Compare each row with the earlier ones that share one of its rarest pieces."""
         index: dict[int, list[int]] = {}
         number = 0
-        for file, offset, _, raw in self.corpus.read(self.ticker.add):
+        for file, offset, _line, raw in self.corpus.read(self.ticker.add):
             if not self.corpus.is_at(number, file, offset):
                 continue
             number += 1

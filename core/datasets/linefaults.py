@@ -5,6 +5,7 @@ from typing import Any
 
 from agentic_rl_tui.core.datasets.blocks import BOM
 from agentic_rl_tui.core.datasets.jsonscan import Scan, scan, show_path
+from agentic_rl_tui.core.i18n import _, ngettext
 
 _RULE_OF_KIND = {
     "syntax": "bad-json",
@@ -29,7 +30,10 @@ class LineText:
         except UnicodeDecodeError as error:
             self.text = body.decode("utf-8", "replace")
             shown = body[error.start : error.start + 4].hex(" ")
-            self.bad_byte = len(body[: error.start].decode()), f"these bytes are no UTF-8: {shown}"
+            self.bad_byte = (
+                len(body[: error.start].decode()),
+                _("these bytes are no UTF-8: {shown}").format(shown=shown),
+            )
         self._scan: Scan | None = None
 
     @property
@@ -51,7 +55,7 @@ def line_faults(body: bytes, line: LineText, parser_words: str) -> tuple[list[Pl
     found: list[Placed] = []
     text = line.text
     if body.startswith(BOM):
-        found.append(("bom", 1, "", "a byte order mark (BOM) stands before the row"))
+        found.append(("bom", 1, "", _("a byte order mark (BOM) stands before the row")))
         line = LineText(body[len(BOM) :])
         text = line.text
     if line.bad_byte is not None:
@@ -59,8 +63,8 @@ def line_faults(body: bytes, line: LineText, parser_words: str) -> tuple[list[Pl
     shift = 2 if found and found[0][0] == "bom" else 1
     nuls = text.count("\0")
     if nuls:
-        many = f"{nuls} NUL bytes" if nuls > 1 else "a NUL byte"
-        found.append(("nul-byte", text.index("\0") + shift, "", f"{many} in the line"))
+        told = ngettext("a NUL byte in the line", "{count} NUL bytes in the line", nuls).format(count=nuls)
+        found.append(("nul-byte", text.index("\0") + shift, "", told))
         if nuls == len(text.strip()):
             return found, UNREADABLE
     scanned = line.scan

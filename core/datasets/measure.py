@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentic_rl_tui.core.i18n import N_
+
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
-TOKEN_BASIS = (
+TOKEN_BASIS = N_(
     "estimate without a tokenizer: 1 token for every 4 bytes of UTF-8 text (about 0.75 a Chinese character), "
     "plus 4 a message; tool calls and tools count as their JSON"
 )

@@ -11,6 +11,7 @@ from typing import BinaryIO, cast
 
 from agentic_rl_tui.core.datasets.findings import Findings, Options
 from agentic_rl_tui.core.datasets.frames import receive, send
+from agentic_rl_tui.core.i18n import N_, _, language
 from agentic_rl_tui.core.models.errors import ArlError
 
 _TICK_S = 0.05
@@ -19,7 +20,7 @@ _TICK_S = 0.05
 class WorkerDied(ArlError):
     """A checking process ended before its work."""
 
-    default_advice = "Try again; if it stays, the machine may be short of memory."
+    default_advice = N_("Try again; if it stays, the machine may be short of memory.")
 
 
 class _Ranges:
@@ -120,9 +121,9 @@ def _drive(process: "subprocess.Popen[bytes]", work: _Ranges, news: "queue.Simpl
 def _death(process: "subprocess.Popen[bytes]") -> WorkerDied:
     code = process.wait()
     words = process.stderr.read().decode("utf-8", "replace").strip().splitlines() if process.stderr else []
-    how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    how = signal.Signals(-code).name if code < 0 else _("exit code {code}").format(code=code)
     last = f": {words[-1]}" if words else ""
-    return WorkerDied(f"a checking process ended unexpectedly ({how}){last}")
+    return WorkerDied(_("a checking process ended unexpectedly ({how}){last}").format(how=how, last=last))
 
 
 @contextmanager
@@ -134,7 +135,7 @@ def _processes(count: int, path: str, options: Options) -> "Iterator[list[subpro
         processes.extend(_start() for _ in range(count))
         for process in processes:
             with suppress(BrokenPipeError):
-                send(cast(BinaryIO, process.stdin), (path, tuple(options)))
+                send(cast(BinaryIO, process.stdin), (path, tuple(options), language()))
         yield processes
     finally:
         for process in processes:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from agentic_rl_tui.core.i18n import N_
 from agentic_rl_tui.core.models.errors import ArlError
 
 
@@ -19,7 +20,7 @@ class Severity(StrEnum):
 class CheckCanceled(ArlError):
     """The caller's cancel event was set before the work was done."""
 
-    default_advice = "Start it again when wanted; nothing was changed."
+    default_advice = N_("Start it again when wanted; nothing was changed.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import orjson
 from agentic_rl_tui.core.datasets.blocks import BOM, blocks
 from agentic_rl_tui.core.datasets.report import CheckCanceled
 from agentic_rl_tui.core.datasets.search import Matcher, matcher
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import InputError
 
 _SPACE = b" \t\r\n"
@@ -25,7 +26,7 @@ _PREVIEW_CHARS = 40
 class RowUnreadable(InputError):
     """The row is no JSON object; `raw` still gives its bytes."""
 
-    default_advice = "Check the data set to see what is wrong with this row."
+    default_advice = N_("Check the data set to see what is wrong with this row.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,11 @@ class RowIndex:
         try:
             value = orjson.loads(raw)
         except orjson.JSONDecodeError as error:
-            raise RowUnreadable(f"{self.path.name}:{line} is no JSON: {error.msg}") from error
+            raise RowUnreadable(
+                _("{file}:{line} is no JSON: {msg}").format(file=self.path.name, line=line, msg=error.msg)
+            ) from error
         if type(value) is not dict:
-            raise RowUnreadable(f"{self.path.name}:{line} is no JSON object")
+            raise RowUnreadable(_("{file}:{line} is no JSON object").format(file=self.path.name, line=line))
         return value
 
     def raw(self, row: int) -> bytes:
@@ -89,7 +92,7 @@ class RowIndex:
         if not 1 <= line <= self._lines:
             return None
         block = bisect_right(self._lines_before, line - 1) - 1
-        for place, (_, number) in enumerate(self._block(block)):
+        for place, (_raw, number) in enumerate(self._block(block)):
             if number == line:
                 return self._rows_before[block] + place
         return None
@@ -164,7 +167,7 @@ class RowIndex:
         rows = self._block(block)
         place = row - self._rows_before[block]
         if place >= len(rows):
-            raise RowUnreadable(f"{self.path.name} changed on disk", advice="Open it again.")
+            raise RowUnreadable(_("{file} changed on disk").format(file=self.path.name), advice=_("Open it again."))
         return rows[place]
 
     def _end(self, block: int) -> int:
@@ -217,14 +220,16 @@ def open_rows(
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}", advice="Check the path.") from error
+        raise InputError(
+            _("{file} cannot be read: {error}").format(file=file, error=error.strerror), advice=_("Check the path.")
+        ) from error
     index = RowIndex(file, descriptor)
     try:
         with open(descriptor, "rb", buffering=1 << 16, closefd=False) as stream:
             total = os.fstat(descriptor).st_size
-            for _, data, huge in blocks(stream, 0, total):
+            for _number, data, huge in blocks(stream, 0, total):
                 if cancel is not None and cancel.is_set():
-                    raise CheckCanceled(f"opening {file.name} was canceled")
+                    raise CheckCanceled(_("opening {file} was canceled").format(file=file.name))
                 index._add_block(data, huge)
                 if progress is not None:
                     progress(index._size, total)

@@ -18,6 +18,7 @@ from agentic_rl_tui.core.datasets.linefaults import UNREADABLE, LineText, Placed
 from agentic_rl_tui.core.datasets.measure import BYTES_PER_TOKEN, text_size
 from agentic_rl_tui.core.datasets.rowrules import NO_EXTRA, Found, check_row
 from agentic_rl_tui.core.datasets.rowshape import Shape, has_duplicates, learn
+from agentic_rl_tui.core.i18n import _
 
 _MAX_SHAPES = 8
 _STANDING = {"rollout-extra-missing": ("rollout_extra", NO_EXTRA)}
@@ -57,7 +58,7 @@ class RangeScanner:
         with open(path, "rb", buffering=1 << 16) as file:
             for number, data, huge in blocks(file, start, end):
                 if number == 0 and data.startswith(BOM):
-                    self.found.add(1, "bom", 1, "", "the file begins with a byte order mark (BOM)")
+                    self.found.add(1, "bom", 1, "", _("the file begins with a byte order mark (BOM)"))
                     data = data[len(BOM) :]
                     lines = iter(io.BytesIO(data) if data else (b"",))
                 else:
@@ -107,7 +108,8 @@ class RangeScanner:
             found.counts[rule] = count + done
             wanted = 0 if rule in found.full else min(done, found.keep - count)
             for line in range(1, 1 + wanted):
-                found.put(found.lines + line, rule, 1, *_STANDING[rule])
+                path, message = _STANDING[rule]
+                found.put(found.lines + line, rule, 1, path, _(message))
         found.lines += done
         found.rows += done
         for key in shape.keys if done else ():
@@ -137,7 +139,13 @@ class RangeScanner:
         found = self.found
         found.lines += 1
         found.rows += 1
-        found.add(found.lines, "huge-line", 1, "", f"the line has {length:,} bytes; at most {MAX_LINE:,} are read")
+        found.add(
+            found.lines,
+            "huge-line",
+            1,
+            "",
+            _("the line has {length:,} bytes; at most {limit:,} are read").format(length=length, limit=MAX_LINE),
+        )
 
     def _row(self, line: bytes, *, is_sample: bool) -> None:
         """Check one line in full."""
@@ -148,9 +156,9 @@ class RangeScanner:
             body = body[:-1]
             if found.wants("crlf"):
                 col = len(body.decode("utf-8", "replace")) + 1
-                found.put(found.lines, "crlf", col, "", "the line ends in CR LF")
+                found.put(found.lines, "crlf", col, "", _("the line ends in CR LF"))
         if not body.strip(b" \t\r"):
-            found.add(found.lines, "blank-line", 1, "", "the line is blank")
+            found.add(found.lines, "blank-line", 1, "", _("the line is blank"))
             return
         found.rows += 1
         text: LineText | None = None
@@ -214,7 +222,9 @@ class RangeScanner:
             found.long_count += 1
             if len(found.long_rows) < MAX_LONG_ROWS:
                 found.long_rows.append((found.lines, size[1]))
-            message = f"about {size[1]:,} tokens, more than max_prompt_length {limit:,} (an estimate)"
+            message = _("about {tokens:,} tokens, more than max_prompt_length {limit:,} (an estimate)").format(
+                tokens=size[1], limit=limit
+            )
             found.add(found.lines, "prompt-too-long", 1, "messages", message)
 
     def _learn(self, line: bytes, row: dict[str, Any], problems: list[Found]) -> None:

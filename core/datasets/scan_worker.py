@@ -1,7 +1,7 @@
 """The process that scans ranges of a file for another one: requests on stdin, answers on stdout.
 
-The first request is (path, options), the others are (start, end, full rules); the answer to each of those is a packed
-`Findings`. The end of stdin is the end of the work.
+The first request is (path, options, language), the others are (start, end, full rules); the answer to each of those
+is a packed `Findings`. The end of stdin is the end of the work.
 """
 
 import gc
@@ -10,6 +10,7 @@ import sys
 from agentic_rl_tui.core.datasets.findings import Options
 from agentic_rl_tui.core.datasets.frames import receive, send
 from agentic_rl_tui.core.datasets.scan import RangeScanner
+from agentic_rl_tui.core.i18n import set_language
 
 
 def main() -> None:
@@ -19,7 +20,8 @@ def main() -> None:
     first = receive(source)
     if first is None:
         return
-    path, options = first
+    path, options, language = first
+    set_language(language)
     scanner = RangeScanner(Options(*options))
     while (request := receive(source)) is not None:
         start, end, full = request

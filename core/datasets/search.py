@@ -5,6 +5,7 @@ import re
 from typing import Protocol
 
 from agentic_rl_tui.core.datasets.blocks import BOM
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 
 _LOOKS_AROUND = re.compile(r"\(\?|\\[AZ]|[*+?}]\+")
@@ -95,7 +96,8 @@ class _Expression:
             self._pattern = re.compile(text, flags)
         except re.error as error:
             raise InputError(
-                f"{text!r} is no regular expression: {error}", advice="Correct it, or search for the plain text."
+                _("{text!r} is no regular expression: {error}").format(text=text, error=error),
+                advice=_("Correct it, or search for the plain text."),
             ) from error
         # A match in a row is one in the text around it too, unless the expression looks beyond what it matches.
         self._many_rows = None if _LOOKS_AROUND.search(text) else re.compile(text, flags | re.MULTILINE)

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.kinds import FunctionKind
 
 
@@ -60,27 +61,27 @@ class ClassPath:
 
         Raises BadClassPath with a sentence that says which form was expected.
         """
-        forms = "expected pkg.module.Class, pkg.module:Class or path/file.py:Class"
+        forms = _("expected pkg.module.Class, pkg.module:Class or path/file.py:Class")
         stripped = text.strip()
         place, colon, name = stripped.rpartition(":")
         if not colon:
             if "/" in stripped or stripped.endswith(".py"):
-                raise BadClassPath(f"{text!r} names a file but no class; {forms}")
+                raise BadClassPath(_("{text!r} names a file but no class; {forms}").format(text=text, forms=forms))
             place, dot, name = stripped.rpartition(".")
             if not dot or not _DOTTED.fullmatch(place):
-                raise BadClassPath(f"{text!r} names no module; {forms}")
+                raise BadClassPath(_("{text!r} names no module; {forms}").format(text=text, forms=forms))
             path = place.replace(".", "/") + ".py"
         elif "/" in place or place.endswith(".py"):
             path = place if place.endswith(".py") else place + ".py"
         elif _DOTTED.fullmatch(place):
             path = place.replace(".", "/") + ".py"
         else:
-            raise BadClassPath(f"{text!r} names no module; {forms}")
+            raise BadClassPath(_("{text!r} names no module; {forms}").format(text=text, forms=forms))
         if not re.fullmatch(_NAME, name):
-            raise BadClassPath(f"{name!r} is no class name; {forms}")
+            raise BadClassPath(_("{name!r} is no class name; {forms}").format(name=name, forms=forms))
         pure = PurePosixPath(path)
         if pure.is_absolute() or ".." in pure.parts:
-            raise BadClassPath(f"{text!r} leaves the workspace; name a file inside it")
+            raise BadClassPath(_("{text!r} leaves the workspace; name a file inside it").format(text=text))
         return cls(str(pure), name, stripped)
 
     @property

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic_rl_tui.core import i18n
 from agentic_rl_tui.core.datasets import CheckCanceled, check_file, parallel
 from agentic_rl_tui.core.datasets.blocks import BLOCK
 from agentic_rl_tui.core.datasets.parallel import WorkerDied
@@ -117,3 +118,11 @@ def test_the_users_folder_lends_no_modules(large: Path, monkeypatch: pytest.Monk
         (large.parent / name).write_text("raise RuntimeError('mine')\n")
     monkeypatch.chdir(large.parent)
     assert check_file(large, workers=2).problem_count == 0
+
+
+def test_processes_that_check_speak_the_language_of_the_caller(large: Path) -> None:
+    with large.open("a", encoding="utf-8") as file:
+        file.write('{"messages": [], "rollout_extra": {"solution": "2"}}\n')
+    i18n.set_language("zh_CN")
+    report = check_file(large, workers=2)
+    assert [problem.message for problem in report.problems] == [i18n._("messages is empty")]

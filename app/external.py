@@ -42,11 +42,14 @@ def edit_outside(app: "ArlApp", path: Path, line: int = 0) -> bool:
         app.refuse(_("This terminal cannot be handed to another program"))
         return False
     except InputError as error:
-        app.fail(error, f"edit {path.name}")
+        app.fail(error, _("edit {name}").format(name=path.name))
         return False
     except OSError as error:
-        reason = f"{words[0]} cannot be started: {error.strerror or error}"
-        app.fail(InputError(reason, advice=_("Set the environment variable EDITOR.")), f"edit {path.name}")
+        reason = _("{name} cannot be started: {reason}").format(name=words[0], reason=error.strerror or error)
+        app.fail(
+            InputError(reason, advice=_("Set the environment variable EDITOR.")),
+            _("edit {name}").format(name=path.name),
+        )
         return False
     if done.returncode:
         app.warn(_("The editor ended with code {code}").format(code=done.returncode))

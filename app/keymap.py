@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentic_rl_tui.core.i18n import N_, _
+
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
@@ -37,18 +39,18 @@ class Action:
 
 
 SCOPES: Mapping[str, str] = {
-    "app": "Everywhere",
-    "view": "This place",
-    "table": "Lists",
-    "log": "Logs",
-    "jobs": "Jobs",
-    "job": "One job",
-    "jobfile": "Job file",
-    "workspace": "Workspace",
-    "functions": "Functions",
-    "traces": "Traces",
-    "trace": "One trace",
-    "problems": "Problems",
+    "app": N_("Everywhere"),
+    "view": N_("This place"),
+    "table": N_("Lists"),
+    "log": N_("Logs"),
+    "jobs": N_("Jobs"),
+    "job": N_("One job"),
+    "jobfile": N_("Job file"),
+    "workspace": N_("Workspace"),
+    "functions": N_("Functions"),
+    "traces": N_("Traces"),
+    "trace": N_("One trace"),
+    "problems": N_("Problems"),
 }
 """Where an action works, with its title in the help."""
 
@@ -66,127 +68,162 @@ TOGETHER: tuple[frozenset[str], ...] = (
 """Scopes that can be heard at the same time: a key may mean one thing in each of these sets."""
 
 ACTIONS: tuple[Action, ...] = (
-    Action("app.workspace", "1,alt+1", "Workspace", "go to the files of this workspace", "go('workspace')"),
-    Action("app.functions", "2,alt+2", "Functions", "go to the rollout and reward functions", "go('functions')"),
-    Action("app.jobfile", "3,alt+3", "Job file", "go to the job file", "go('jobfile')"),
-    Action("app.jobs", "4,alt+4", "Jobs", "go to the jobs", "go('jobs')"),
-    Action("app.traces", "5,alt+5", "Traces", "go to the traces", "go('traces')"),
-    Action("app.last_place", "-", "Last place", "go back to the place before this one"),
-    Action("app.help", "?,f1", "help", "show the keys that work here", footer=90, palette=False),
-    Action("app.palette", "ctrl+p,:", "commands", "find any command by name", palette=False),
-    Action("app.problems", "!", "problems", "show every error kept in this session"),
-    Action("app.theme", "f9", "theme", "switch between the dark and the light theme"),
-    Action("app.redraw", "ctrl+l", "redraw", "draw the whole screen again"),
-    Action("app.leave", "ctrl+q", "leave", "leave; jobs go on", priority=True),
-    Action("view.back", "escape", "back", "undo one layer: input, filter, marks, screen", footer=99, palette=False),
-    Action("view.quit", "q", "leave", "leave this screen, or the program at its root; jobs go on", palette=False),
-    Action("view.refresh", "ctrl+r", "refresh", "ask the platform again now"),
-    Action("table.open", "enter", "open", "open the row under the cursor", footer=1, palette=False),
-    Action("table.down", "down,j", "down", "one row down", "move(1)", palette=False),
-    Action("table.up", "up,k", "up", "one row up", "move(-1)", palette=False),
-    Action("table.first", "home,g", "first", "to the first row", palette=False),
-    Action("table.last", "end,G", "last", "to the last row", palette=False),
-    Action("table.page_down", "pagedown,ctrl+f", "page down", "one page down", "page(1)", palette=False),
-    Action("table.page_up", "pageup,ctrl+b", "page up", "one page up", "page(-1)", palette=False),
-    Action("table.half_down", "ctrl+d", "half down", "half a page down", "page(0.5)", palette=False),
-    Action("table.half_up", "ctrl+u", "half up", "half a page up", "page(-0.5)", palette=False),
-    Action("table.mark", "space", "mark", "mark or unmark the row; marked rows win over the cursor"),
-    Action("table.mark_range", "v", "mark to here", "mark every row from the last mark to the cursor"),
-    Action("table.order", "o", "sort", "sort by the next column"),
-    Action("table.reverse", "O", "reverse", "reverse the order"),
-    Action("jobs.filter", "/", "filter", "show only jobs that match, e.g. `status:failed qwen`", footer=5),
-    Action("jobs.logs", "l", "logs", "open the log of the job", footer=2),
-    Action("jobs.cancel", "x", "cancel", "cancel the chosen jobs", footer=3, dangerous=True),
-    Action("jobs.delete", "D", "delete", "delete the chosen jobs from the platform", dangerous=True),
-    Action("job.previous_tab", "[", "previous tab", "to the tab before", "next_tab(-1)", palette=False),
-    Action("job.next_tab", "]", "next tab", "to the next tab", footer=2, palette=False),
-    Action("job.logs", "l", "logs", "to the log", palette=False),
-    Action("job.cancel", "x", "cancel", "cancel this job", footer=3, dangerous=True),
-    Action("job.delete", "D", "delete", "delete this job from the platform", dangerous=True),
-    Action("job.save", "s", "save", "save the log, or the numbers of the metrics tab, as a file"),
-    Action("job.copy", "y,c", "copy id", "copy the id of this job"),
-    Action("log.down", "down,j", "down", "one line down", "move(1)", palette=False),
-    Action("log.up", "up,k", "up", "one line up", "move(-1)", palette=False),
-    Action("log.right", "right", "right", "see more of long lines", "aside(1)", palette=False),
-    Action("log.left", "left", "left", "back to the start of long lines", "aside(-1)", palette=False),
-    Action("log.first", "home,g", "first", "to the first line", palette=False),
-    Action("log.last", "end,G", "last", "to the last line, and follow", palette=False),
-    Action("log.page_down", "pagedown,ctrl+f,space", "page down", "one page down", "page(1)", palette=False),
-    Action("log.page_up", "pageup,ctrl+b", "page up", "one page up", "page(-1)", palette=False),
-    Action("log.half_down", "ctrl+d", "half down", "half a page down", "page(0.5)", palette=False),
-    Action("log.half_up", "ctrl+u", "half up", "half a page up", "page(-0.5)", palette=False),
-    Action("log.follow", "f", "follow", "follow new lines; scrolling up stops it", footer=4),
-    Action("log.search", "/", "search", "search the log; capitals make case count", "ask('search')", footer=5),
-    Action("log.next", "n", "next match", "to the next match", "again(1)"),
-    Action("log.previous", "N", "previous match", "to the match before", "again(-1)"),
-    Action("log.next_error", "e", "next error", "to the next line that tells of an error", "trouble(1)"),
-    Action("log.previous_error", "E", "previous error", "to the error line before", "trouble(-1)"),
-    Action("log.wrap", "w", "wrap", "wrap long lines, or cut them at the edge"),
-    Action("log.numbers", "#", "line numbers", "show or hide line numbers"),
-    Action("log.line", "ctrl+g", "go to line", "go to a line by its number", "ask('line')"),
-    Action("jobfile.save", "ctrl+s", "save", "write the job file", footer=1),
-    Action("jobfile.submit", "f5,ctrl+j", "submit", "check the job file and submit it", footer=2, dangerous=True),
-    Action("jobfile.edit", "e", "edit", "go on typing, after escape has left the text", palette=False),
-    Action("jobfile.complete", "f2,ctrl+@", "complete", "offer what can be typed here", footer=4),
-    Action("jobfile.describe", "f3", "explain", "tell all about the key under the cursor, and what is wrong there"),
-    Action("jobfile.external", "f4", "$EDITOR", "edit the job file in your own editor", dangerous=True),
-    Action("jobfile.next_problem", "f6", "next problem", "to the next problem in the text", priority=True),
+    Action("app.workspace", "1,alt+1", N_("Workspace"), N_("go to the files of this workspace"), "go('workspace')"),
+    Action(
+        "app.functions", "2,alt+2", N_("Functions"), N_("go to the rollout and reward functions"), "go('functions')"
+    ),
+    Action("app.jobfile", "3,alt+3", N_("Job file"), N_("go to the job file"), "go('jobfile')"),
+    Action("app.jobs", "4,alt+4", N_("Jobs"), N_("go to the jobs"), "go('jobs')"),
+    Action("app.traces", "5,alt+5", N_("Traces"), N_("go to the traces"), "go('traces')"),
+    Action("app.last_place", "-", N_("Last place"), N_("go back to the place before this one")),
+    Action("app.help", "?,f1", N_("help"), N_("show the keys that work here"), footer=90, palette=False),
+    Action("app.palette", "ctrl+p,:", N_("commands"), N_("find any command by name"), palette=False),
+    Action("app.problems", "!", N_("problems"), N_("show every error kept in this session")),
+    Action("app.theme", "f9", N_("theme"), N_("switch between the dark and the light theme")),
+    Action("app.redraw", "ctrl+l", N_("redraw"), N_("draw the whole screen again")),
+    Action("app.leave", "ctrl+q", N_("leave"), N_("leave; jobs go on"), priority=True),
+    Action(
+        "view.back", "escape", N_("back"), N_("undo one layer: input, filter, marks, screen"), footer=99, palette=False
+    ),
+    Action(
+        "view.quit", "q", N_("leave"), N_("leave this screen, or the program at its root; jobs go on"), palette=False
+    ),
+    Action("view.refresh", "ctrl+r", N_("refresh"), N_("ask the platform again now")),
+    Action("table.open", "enter", N_("open"), N_("open the row under the cursor"), footer=1, palette=False),
+    Action("table.down", "down,j", N_("down"), N_("one row down"), "move(1)", palette=False),
+    Action("table.up", "up,k", N_("up"), N_("one row up"), "move(-1)", palette=False),
+    Action("table.first", "home,g", N_("first"), N_("to the first row"), palette=False),
+    Action("table.last", "end,G", N_("last"), N_("to the last row"), palette=False),
+    Action("table.page_down", "pagedown,ctrl+f", N_("page down"), N_("one page down"), "page(1)", palette=False),
+    Action("table.page_up", "pageup,ctrl+b", N_("page up"), N_("one page up"), "page(-1)", palette=False),
+    Action("table.half_down", "ctrl+d", N_("half down"), N_("half a page down"), "page(0.5)", palette=False),
+    Action("table.half_up", "ctrl+u", N_("half up"), N_("half a page up"), "page(-0.5)", palette=False),
+    Action("table.mark", "space", N_("mark"), N_("mark or unmark the row; marked rows win over the cursor")),
+    Action("table.mark_range", "v", N_("mark to here"), N_("mark every row from the last mark to the cursor")),
+    Action("table.order", "o", N_("sort"), N_("sort by the next column")),
+    Action("table.reverse", "O", N_("reverse"), N_("reverse the order")),
+    Action("jobs.filter", "/", N_("filter"), N_("show only jobs that match, e.g. `status:failed qwen`"), footer=5),
+    Action("jobs.logs", "l", N_("logs"), N_("open the log of the job"), footer=2),
+    Action("jobs.cancel", "x", N_("cancel"), N_("cancel the chosen jobs"), footer=3, dangerous=True),
+    Action("jobs.delete", "D", N_("delete"), N_("delete the chosen jobs from the platform"), dangerous=True),
+    Action("job.previous_tab", "[", N_("previous tab"), N_("to the tab before"), "next_tab(-1)", palette=False),
+    Action("job.next_tab", "]", N_("next tab"), N_("to the next tab"), footer=2, palette=False),
+    Action("job.logs", "l", N_("logs"), N_("to the log"), palette=False),
+    Action("job.cancel", "x", N_("cancel"), N_("cancel this job"), footer=3, dangerous=True),
+    Action("job.delete", "D", N_("delete"), N_("delete this job from the platform"), dangerous=True),
+    Action("job.save", "s", N_("save"), N_("save the log, or the numbers of the metrics tab, as a file")),
+    Action("job.copy", "y,c", N_("copy id"), N_("copy the id of this job")),
+    Action("log.down", "down,j", N_("down"), N_("one line down"), "move(1)", palette=False),
+    Action("log.up", "up,k", N_("up"), N_("one line up"), "move(-1)", palette=False),
+    Action("log.right", "right", N_("right"), N_("see more of long lines"), "aside(1)", palette=False),
+    Action("log.left", "left", N_("left"), N_("back to the start of long lines"), "aside(-1)", palette=False),
+    Action("log.first", "home,g", N_("first"), N_("to the first line"), palette=False),
+    Action("log.last", "end,G", N_("last"), N_("to the last line, and follow"), palette=False),
+    Action("log.page_down", "pagedown,ctrl+f,space", N_("page down"), N_("one page down"), "page(1)", palette=False),
+    Action("log.page_up", "pageup,ctrl+b", N_("page up"), N_("one page up"), "page(-1)", palette=False),
+    Action("log.half_down", "ctrl+d", N_("half down"), N_("half a page down"), "page(0.5)", palette=False),
+    Action("log.half_up", "ctrl+u", N_("half up"), N_("half a page up"), "page(-0.5)", palette=False),
+    Action("log.follow", "f", N_("follow"), N_("follow new lines; scrolling up stops it"), footer=4),
+    Action("log.search", "/", N_("search"), N_("search the log; capitals make case count"), "ask('search')", footer=5),
+    Action("log.next", "n", N_("next match"), N_("to the next match"), "again(1)"),
+    Action("log.previous", "N", N_("previous match"), N_("to the match before"), "again(-1)"),
+    Action("log.next_error", "e", N_("next error"), N_("to the next line that tells of an error"), "trouble(1)"),
+    Action("log.previous_error", "E", N_("previous error"), N_("to the error line before"), "trouble(-1)"),
+    Action("log.wrap", "w", N_("wrap"), N_("wrap long lines, or cut them at the edge")),
+    Action("log.numbers", "#", N_("line numbers"), N_("show or hide line numbers")),
+    Action("log.line", "ctrl+g", N_("go to line"), N_("go to a line by its number"), "ask('line')"),
+    Action("jobfile.save", "ctrl+s", N_("save"), N_("write the job file"), footer=1),
+    Action(
+        "jobfile.submit", "f5,ctrl+j", N_("submit"), N_("check the job file and submit it"), footer=2, dangerous=True
+    ),
+    Action("jobfile.edit", "e", N_("edit"), N_("go on typing, after escape has left the text"), palette=False),
+    Action("jobfile.complete", "f2,ctrl+@", N_("complete"), N_("offer what can be typed here"), footer=4),
+    Action(
+        "jobfile.describe", "f3", N_("explain"), N_("tell all about the key under the cursor, and what is wrong there")
+    ),
+    Action("jobfile.external", "f4", N_("$EDITOR"), N_("edit the job file in your own editor"), dangerous=True),
+    Action("jobfile.next_problem", "f6", N_("next problem"), N_("to the next problem in the text"), priority=True),
     Action(
         "jobfile.previous_problem",
         "shift+f6",
-        "previous problem",
-        "to the problem before the cursor",
+        N_("previous problem"),
+        N_("to the problem before the cursor"),
         "next_problem(-1)",
     ),
-    Action("jobfile.fix", "f7", "fix", "fix the problem on this line; shows the change first", footer=3, priority=True),
-    Action("jobfile.fix_all", "f8", "fix all", "fix everything that can be fixed safely; shows the change first"),
-    Action("jobfile.preset", "f10", "presets", "take hyper-parameters that are known to work"),
-    Action("jobfile.scenario", "f12", "scenario", "switch between RL and the four forms of OPD"),
-    Action("jobfile.outline", "ctrl+o", "outline", "jump to a section, a function, a data set"),
-    Action("jobfile.choose", "ctrl+t", "job files", "open another job file of this workspace"),
-    Action("functions.run", "t,ctrl+j,f5", "run", "run the function on the input, on this machine", footer=2),
-    Action("functions.input", "i", "input", "choose the input: a file, a data row, or type it", footer=3),
-    Action("functions.row", "ctrl+g", "data row", "take another row of the data set as the input"),
-    Action("functions.sweep", "S", "sweep", "run over many data rows: scores, times, failures", footer=5),
-    Action("functions.history", "H", "history", "compare the answers of earlier runs"),
-    Action("functions.copy", "y", "copy result", "copy the result with the whole traceback"),
-    Action("functions.register", "R", "register", "send the function to the service", footer=4, dangerous=True),
-    Action("functions.remote", "T", "run there", "run the input on the registered instance", dangerous=True),
-    Action("functions.logs", "l", "instance log", "fetch the log of the registered instance"),
-    Action("functions.delete", "D", "delete instances", "delete the instances of the function", dangerous=True),
-    Action("functions.edit", "f4", "$EDITOR", "edit the source in your own editor"),
-    Action("functions.next_tab", "]", "next tab", "to the next tab", palette=False),
-    Action("functions.previous_tab", "[", "previous tab", "to the tab before", "next_tab(-1)", palette=False),
-    Action("traces.filter", "/", "filter", "show only runs that hold words: ids, function, how they ended", footer=3),
-    Action("traces.errors", "e", "errors", "show only runs with an error, or all again", footer=4),
-    Action("traces.incomplete", "u", "incomplete", "show only runs whose calls did not all give spans", footer=5),
-    Action("traces.export", "s", "export", "write the chosen runs as OTLP JSON", footer=2),
-    Action("traces.take", "I", "import", "read runs from a file with OTLP JSON"),
-    Action("traces.copy", "y,c", "copy id", "copy the ids of the chosen runs"),
-    Action("trace.filter", "/", "find span", "show only spans whose name or payload holds words", footer=3),
-    Action("trace.form", "m", "form", "show payloads as a conversation or as JSON", footer=4),
-    Action("trace.next_error", "e", "next error", "to the next span that ended with an error", footer=5),
-    Action("trace.previous_error", "E", "previous error", "to the error before", "next_error(-1)"),
-    Action("trace.unfold", "right", "unfold", "show the spans inside this one", palette=False),
-    Action("trace.fold", "left", "fold", "hide the spans inside this one, or go to the one around it", palette=False),
-    Action("trace.copy", "y,c", "copy id", "copy the id of this trace"),
-    Action("workspace.unfold", "right,l", "unfold", "open the folder", palette=False),
-    Action("workspace.fold", "left,h", "fold", "close the folder, or go to the one around it", palette=False),
-    Action("workspace.edit", "e", "edit", "edit the file here", footer=2, dangerous=True),
-    Action("workspace.save", "ctrl+s", "save", "write the file that is edited"),
-    Action("workspace.external", "f4", "$EDITOR", "edit the file in your own editor", dangerous=True),
-    Action("workspace.new", "n", "new file", "make a file, or a folder with a name that ends in /", dangerous=True),
-    Action("workspace.rename", "r", "rename", "give the file another name", dangerous=True),
-    Action("workspace.delete", "D", "delete", "delete the file or folder", dangerous=True),
-    Action("workspace.checks", "c", "checks", "to the list of what is wrong", footer=3),
-    Action("workspace.fix", "f7", "fix", "repair the chosen problem; shows the change first", footer=4),
-    Action("workspace.row", "ctrl+g", "data row", "go to a row of the data set by its number"),
-    Action("workspace.next_row", "]", "next row", "to the next row of the data set", palette=False),
-    Action("workspace.previous_row", "[", "previous row", "to the row before", "next_row(-1)", palette=False),
-    Action("workspace.search", "/", "search", "search the text or the rows that are shown", footer=5),
-    Action("workspace.template", "N", "new workspace", "make a workspace from a template", dangerous=True),
-    Action("workspace.open", "w", "open workspace", "open another folder, or a recent one"),
-    Action("jobs.copy", "y,c", "copy id", "copy the ids of the chosen jobs"),
+    Action(
+        "jobfile.fix",
+        "f7",
+        N_("fix"),
+        N_("fix the problem on this line; shows the change first"),
+        footer=3,
+        priority=True,
+    ),
+    Action(
+        "jobfile.fix_all", "f8", N_("fix all"), N_("fix everything that can be fixed safely; shows the change first")
+    ),
+    Action("jobfile.preset", "f10", N_("presets"), N_("take hyper-parameters that are known to work")),
+    Action("jobfile.scenario", "f12", N_("scenario"), N_("switch between RL and the four forms of OPD")),
+    Action("jobfile.outline", "ctrl+o", N_("outline"), N_("jump to a section, a function, a data set")),
+    Action("jobfile.choose", "ctrl+t", N_("job files"), N_("open another job file of this workspace")),
+    Action("functions.run", "t,ctrl+j,f5", N_("run"), N_("run the function on the input, on this machine"), footer=2),
+    Action("functions.input", "i", N_("input"), N_("choose the input: a file, a data row, or type it"), footer=3),
+    Action("functions.row", "ctrl+g", N_("data row"), N_("take another row of the data set as the input")),
+    Action("functions.sweep", "S", N_("sweep"), N_("run over many data rows: scores, times, failures"), footer=5),
+    Action("functions.history", "H", N_("history"), N_("compare the answers of earlier runs")),
+    Action("functions.copy", "y", N_("copy result"), N_("copy the result with the whole traceback")),
+    Action("functions.register", "R", N_("register"), N_("send the function to the service"), footer=4, dangerous=True),
+    Action("functions.remote", "T", N_("run there"), N_("run the input on the registered instance"), dangerous=True),
+    Action("functions.logs", "l", N_("instance log"), N_("fetch the log of the registered instance")),
+    Action("functions.delete", "D", N_("delete instances"), N_("delete the instances of the function"), dangerous=True),
+    Action("functions.edit", "f4", N_("$EDITOR"), N_("edit the source in your own editor")),
+    Action("functions.next_tab", "]", N_("next tab"), N_("to the next tab"), palette=False),
+    Action("functions.previous_tab", "[", N_("previous tab"), N_("to the tab before"), "next_tab(-1)", palette=False),
+    Action(
+        "traces.filter",
+        "/",
+        N_("filter"),
+        N_("show only runs that hold words: ids, function, how they ended"),
+        footer=3,
+    ),
+    Action("traces.errors", "e", N_("errors"), N_("show only runs with an error, or all again"), footer=4),
+    Action(
+        "traces.incomplete", "u", N_("incomplete"), N_("show only runs whose calls did not all give spans"), footer=5
+    ),
+    Action("traces.export", "s", N_("export"), N_("write the chosen runs as OTLP JSON"), footer=2),
+    Action("traces.take", "I", N_("import"), N_("read runs from a file with OTLP JSON")),
+    Action("traces.copy", "y,c", N_("copy id"), N_("copy the ids of the chosen runs")),
+    Action("trace.filter", "/", N_("find span"), N_("show only spans whose name or payload holds words"), footer=3),
+    Action("trace.form", "m", N_("form"), N_("show payloads as a conversation or as JSON"), footer=4),
+    Action("trace.next_error", "e", N_("next error"), N_("to the next span that ended with an error"), footer=5),
+    Action("trace.previous_error", "E", N_("previous error"), N_("to the error before"), "next_error(-1)"),
+    Action("trace.unfold", "right", N_("unfold"), N_("show the spans inside this one"), palette=False),
+    Action(
+        "trace.fold",
+        "left",
+        N_("fold"),
+        N_("hide the spans inside this one, or go to the one around it"),
+        palette=False,
+    ),
+    Action("trace.copy", "y,c", N_("copy id"), N_("copy the id of this trace")),
+    Action("workspace.unfold", "right,l", N_("unfold"), N_("open the folder"), palette=False),
+    Action("workspace.fold", "left,h", N_("fold"), N_("close the folder, or go to the one around it"), palette=False),
+    Action("workspace.edit", "e", N_("edit"), N_("edit the file here"), footer=2, dangerous=True),
+    Action("workspace.save", "ctrl+s", N_("save"), N_("write the file that is edited")),
+    Action("workspace.external", "f4", N_("$EDITOR"), N_("edit the file in your own editor"), dangerous=True),
+    Action(
+        "workspace.new", "n", N_("new file"), N_("make a file, or a folder with a name that ends in /"), dangerous=True
+    ),
+    Action("workspace.rename", "r", N_("rename"), N_("give the file another name"), dangerous=True),
+    Action("workspace.delete", "D", N_("delete"), N_("delete the file or folder"), dangerous=True),
+    Action("workspace.checks", "c", N_("checks"), N_("to the list of what is wrong"), footer=3),
+    Action("workspace.fix", "f7", N_("fix"), N_("repair the chosen problem; shows the change first"), footer=4),
+    Action("workspace.row", "ctrl+g", N_("data row"), N_("go to a row of the data set by its number")),
+    Action("workspace.next_row", "]", N_("next row"), N_("to the next row of the data set"), palette=False),
+    Action("workspace.previous_row", "[", N_("previous row"), N_("to the row before"), "next_row(-1)", palette=False),
+    Action("workspace.search", "/", N_("search"), N_("search the text or the rows that are shown"), footer=5),
+    Action("workspace.template", "N", N_("new workspace"), N_("make a workspace from a template"), dangerous=True),
+    Action("workspace.open", "w", N_("open workspace"), N_("open another folder, or a recent one")),
+    Action("jobs.copy", "y,c", N_("copy id"), N_("copy the ids of the chosen jobs")),
 )
 
 
@@ -231,16 +268,24 @@ def user_keys(values: Mapping[str, object]) -> dict[str, str]:
 def check_keymap(user: Mapping[str, str], actions: Sequence[Action] = ACTIONS) -> list[str]:
     """One sentence for every entry that cannot be used; an empty list means the map is safe to install."""
     known = {action.id for action in actions}
-    problems = [f"there is no action {name!r}" for name in sorted(user.keys() - known)]
-    problems += [f"{name} has no key" for name in sorted(user.keys() & known) if not key_list(user[name])]
+    problems = [_("there is no action {name!r}").format(name=name) for name in sorted(user.keys() - known)]
+    problems += [
+        _("{name} has no key").format(name=name) for name in sorted(user.keys() & known) if not key_list(user[name])
+    ]
     taken: dict[str, list[Action]] = {}
     for action in actions:
         for key in key_list(user.get(action.id, action.keys)):
             if key in _UNSENDABLE:
-                problems.append(f"{action.id}: terminals send {_UNSENDABLE[key]} for {key}")
+                problems.append(
+                    _("{id}: terminals send {sent} for {key}").format(id=action.id, sent=_UNSENDABLE[key], key=key)
+                )
             for rival in taken.get(key, []):
                 if _meet(rival.scope, action.scope):
-                    problems.append(f"{key_label(key)} is bound to both {rival.id} and {action.id}")
+                    problems.append(
+                        _("{key} is bound to both {first} and {second}").format(
+                            key=key_label(key), first=rival.id, second=action.id
+                        )
+                    )
             taken.setdefault(key, []).append(action)
     return problems
 

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Self
 
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import Conflict, InputError
 
 _EDITOR_BREAKS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -22,7 +23,7 @@ LARGEST_BYTES = 32 << 20
 class ChangedOnDisk(Conflict):
     """The file is no longer what was read; nothing was written."""
 
-    default_advice = "Look at the difference, then read it again or write over it."
+    default_advice = N_("Look at the difference, then read it again or write over it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,15 @@ class TextFile:
         try:
             facts = path.stat()
             if facts.st_size > LARGEST_BYTES:
-                raise InputError(f"{path.name} is larger than {LARGEST_BYTES >> 20} MiB", advice="Use another editor.")
+                raise InputError(
+                    _("{name} is larger than {limit} MiB").format(name=path.name, limit=LARGEST_BYTES >> 20),
+                    advice=_("Use another editor."),
+                )
             return cls(path, path.read_bytes(), facts)
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+            raise InputError(
+                _("{path} cannot be read: {reason}").format(path=path, reason=error.strerror or error)
+            ) from error
 
     def encode(self, text: str) -> bytes:
         """The bytes of an edited text: lines that are as they were keep their bytes and their ends."""
@@ -100,7 +106,9 @@ class TextFile:
         try:
             facts = self.path.stat()
         except OSError as error:
-            raise InputError(f"{self.path} cannot be read: {error.strerror or error}") from error
+            raise InputError(
+                _("{path} cannot be read: {reason}").format(path=self.path, reason=error.strerror or error)
+            ) from error
         if (facts.st_mtime_ns, facts.st_size) == (self.stamp.mtime_ns, self.stamp.size):
             return None
         now = TextFile.read(self.path)
@@ -117,12 +125,16 @@ class TextFile:
         try:
             target = self.path.resolve()
             if not overwrite and target.exists() and self.changed_on_disk() is not None:
-                raise ChangedOnDisk(f"{self.path.name} was changed by somebody else since it was read")
+                raise ChangedOnDisk(
+                    _("{name} was changed by somebody else since it was read").format(name=self.path.name)
+                )
             raw = self.encode(text)
             write_atomic(target, raw)
             return TextFile(self.path, raw, target.stat())
         except OSError as error:
-            raise InputError(f"{self.path} cannot be written: {error.strerror or error}") from error
+            raise InputError(
+                _("{path} cannot be written: {reason}").format(path=self.path, reason=error.strerror or error)
+            ) from error
 
 
 def write_atomic(target: Path, raw: bytes) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
+from agentic_rl_tui.app.present.kinds import kind_word
 from agentic_rl_tui.app.present.steps import size
 from agentic_rl_tui.app.present.times import coarse_duration
-from agentic_rl_tui.core.i18n import N_, _
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.cells import Cell, Span, clip, clip_middle
@@ -45,7 +46,7 @@ class FunctionRow:
 
 def _kind(row: FunctionRow, _width: int) -> Cell:
     kind = row.info.kind.value
-    return [("ƒ ", KIND_STYLES.get(kind, "$muted")), (kind.replace("_", " "), "$ink")]
+    return [("ƒ ", KIND_STYLES.get(kind, "$muted")), (kind_word(kind), "$ink")]
 
 
 def _state(row: FunctionRow, _width: int) -> Cell:
@@ -61,10 +62,10 @@ def _where(row: FunctionRow, width: int) -> Cell:
 
 
 COLUMNS: tuple[Column[FunctionRow], ...] = (
-    Column("kind", "KIND", _kind, 14, sort=lambda row: row.info.kind.value),
-    Column("class", "CLASS", lambda row, _width: [(row.info.class_name, "$ink")], 16, 30),
-    Column("state", "SERVICE", _state, 11, 14, fold=1),
-    Column("where", "WHERE", _where, 16, 40, fold=2, sort=lambda row: (row.info.path, row.info.line)),
+    Column("kind", N_("KIND"), _kind, 14, sort=lambda row: row.info.kind.value),
+    Column("class", N_("CLASS"), lambda row, _width: [(row.info.class_name, "$ink")], 16, 30),
+    Column("state", N_("SERVICE"), _state, 11, 14, fold=1),
+    Column("where", N_("WHERE"), _where, 16, 40, fold=2, sort=lambda row: (row.info.path, row.info.line)),
 )
 
 
@@ -75,19 +76,26 @@ def clean(text: object) -> str:
 def sections(row: FunctionRow, now_s: float) -> tuple[Section, ...]:
     """What is known of a function before it is run."""
     info = row.info
-    ways = _("async") if info.is_async else _("sync")
     if info.has_setup:
-        ways += _(", setup once a worker")
+        ways = _("async, setup once a worker") if info.is_async else _("sync, setup once a worker")
+    else:
+        ways = _("async") if info.is_async else _("sync")
     facts = [
-        Fact(
-            _("class"), [(info.class_name, "$ink bold"), (f"  {info.kind.value.replace('_', ' ')}, {ways}", "$muted")]
-        ),
+        Fact(_("class"), [(info.class_name, "$ink bold"), (f"  {kind_word(info.kind.value)}, {ways}", "$muted")]),
         Fact(_("place"), [(clean(f"{info.path}:{info.line}"), "$muted")]),
     ]
     for sub in info.sub_rewards:
         weight = "?" if sub.weight is None else f"{sub.weight:g}"
         label = _("sub-rewards") if sub is info.sub_rewards[0] else ""
-        facts.append(Fact(label, [(clean(sub.name), "$ink"), (f"  ×{weight}  line {sub.line}", "$muted")]))
+        facts.append(
+            Fact(
+                label,
+                [
+                    (clean(sub.name), "$ink"),
+                    (_("  ×{weight}  line {line}").format(weight=weight, line=sub.line), "$muted"),
+                ],
+            )
+        )
     if row.deployment is not None:
         facts += _service_facts(row, now_s)
     return (Section("", tuple(facts)),)
@@ -118,6 +126,12 @@ _STATUS = {
 }
 
 
+def status_word(status: str) -> str:
+    """How a run ended, in words."""
+    known = _STATUS.get(status)
+    return _(known[2]) if known is not None else status
+
+
 def score_bar(score: float) -> Span:
     return (bar(score, _BAR), ("$succeeded" if score > 0 else "$failed") + " on $line")
 
@@ -128,10 +142,10 @@ def report_lines(report: "TestReport") -> Lines:
 
 
 def _report_lines(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
-    glyph, style, words = _STATUS.get(report.status.value, ("·", "$muted", report.status.value))
+    glyph, style, _words = _STATUS.get(report.status.value, ("·", "$muted", ""))
     head: list[Span] = [
         (f"{glyph} ", style),
-        (_(words), "$ink bold"),
+        (status_word(report.status.value), "$ink bold"),
         (f"  {report.latency_s * 1000:,.1f} ms", "$muted"),
     ]
     if report.start_s:
@@ -142,7 +156,7 @@ def _report_lines(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
             (_("score   "), "$muted"),
             score_bar(report.score),
             (f" {report.score:.4g}", "$ink bold"),
-            (f"  {report.verdict.value}", "$muted"),
+            (f"  {_(report.verdict.value)}", "$muted"),
         )
     if len(report.scores) > 1:
         yield ((_("scores  "), "$muted"), ("  ".join(f"{value:.3g}" for value in report.scores), "$ink"))
@@ -239,17 +253,17 @@ def _counts_of(rows: "Sequence[RowResult]") -> tuple[Span, ...]:
 
 
 _VERDICTS = (
-    ("scored", "✔", "$succeeded"),
-    ("0 by judgement", "○", "$muted"),
-    ("0 by exception", "!", "$warn"),
-    ("FAILED", "✗", "$failed"),
+    (N_("scored"), "✔", "$succeeded"),
+    (N_("0 by judgement"), "○", "$muted"),
+    (N_("0 by exception"), "!", "$warn"),
+    (N_("FAILED"), "✗", "$failed"),
 )
 
 
 def _counts(counts: dict[str, int]) -> tuple[Span, ...]:
     line: list[Span] = []
     for name, glyph, style in _VERDICTS:
-        line += [(f"{glyph} {counts.get(name, 0)}", style), (f" {name}   ", "$muted")]
+        line += [(f"{glyph} {counts.get(name, 0)}", style), (f" {_(name)}   ", "$muted")]
     return tuple(line)
 
 
@@ -259,11 +273,14 @@ def sweep_lines(report: "SweepReport") -> Lines:
 
 
 def _sweep_lines(report: "SweepReport") -> "Iterator[tuple[Span, ...]]":
-    yield ((_("{count} rows").format(count=len(report.rows)), "$ink bold"),)
+    count = len(report.rows)
+    yield ((ngettext("{count} row", "{count} rows", count).format(count=count), "$ink bold"),)
     yield _counts({verdict.value: count for verdict, count in report.verdicts.items()})
     scores, times = report.scores, report.latencies_s
     if scores is not None:
-        words = f"mean {scores.mean:.3g}  p50 {scores.p50:.3g}  min {scores.minimum:.3g}  max {scores.maximum:.3g}"
+        words = _("mean {mean:.3g}  p50 {p50:.3g}  min {low:.3g}  max {high:.3g}").format(
+            mean=scores.mean, p50=scores.p50, low=scores.minimum, high=scores.maximum
+        )
         yield _GAP
         yield ((_("SCORES  "), "$faint bold"), (words, "$muted"))
         most = max(count for _low, _high, count in scores.histogram)
@@ -274,10 +291,14 @@ def _sweep_lines(report: "SweepReport") -> "Iterator[tuple[Span, ...]]":
                 (f" {count}", "$ink"),
             )
     if times is not None:
-        words = f"p50 {times.p50 * 1000:,.1f} ms  p95 {times.p95 * 1000:,.1f} ms  max {times.maximum * 1000:,.1f} ms"
+        words = _("p50 {p50:,.1f} ms  p95 {p95:,.1f} ms  max {high:,.1f} ms").format(
+            p50=times.p50 * 1000, p95=times.p95 * 1000, high=times.maximum * 1000
+        )
         yield _GAP
         yield ((_("TIME  "), "$faint bold"), (words, "$muted"))
-        slowest = "  ".join(f"row {row.index}: {row.latency_s * 1000:,.1f} ms" for row in report.slowest)
+        slowest = "  ".join(
+            _("row {row}: {ms:,.1f} ms").format(row=row.index, ms=row.latency_s * 1000) for row in report.slowest
+        )
         yield ((_("slowest  "), "$muted"), (slowest, "$ink"))
     if report.errors:
         yield _GAP
@@ -286,7 +307,7 @@ def _sweep_lines(report: "SweepReport") -> "Iterator[tuple[Span, ...]]":
                 ("✗ ", "$failed"),
                 (f"{count}× ", "$ink"),
                 (clean(message), "$ink"),
-                (f"  first in row {first}", "$muted"),
+                (_("  first in row {row}").format(row=first), "$muted"),
             )
     for caution in report.warnings:
         yield (("! ", "$warn"), (clean(caution.message), "$ink"))
@@ -299,7 +320,9 @@ def package_lines(plan: "PackagePlan") -> Lines:
 
 def _package_lines(plan: "PackagePlan") -> "Iterator[tuple[Span, ...]]":
     entries = plan.all_entries
-    count = _("{count} files, {size}").format(count=len(entries), size=size(plan.total_bytes))
+    count = ngettext("{count} file, {size}", "{count} files, {size}", len(entries)).format(
+        count=len(entries), size=size(plan.total_bytes)
+    )
     yield ((count, "$ink bold"), (f"  {plan.content_hash[:12]}", "$faint"))
     for problem in plan.problems:
         glyph, style = {"error": ("✗", "$failed"), "warning": ("!", "$warn")}.get(

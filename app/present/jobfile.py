@@ -4,7 +4,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.app.present.kinds import kind_word
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.cells import Cell, Span
@@ -37,13 +38,17 @@ def _place(item: "Diagnostic", _width: int) -> Cell:
 
 def _message(item: "Diagnostic", _width: int) -> Cell:
     glyph, style = _LOOKS.get(item.severity.value, _LOOKS["info"])
-    return [(f"{glyph} ", style), (_clean(item.message), "$ink"), ("  fix", "$accent") if item.fix else ("", "")]
+    return [
+        (f"{glyph} ", style),
+        (_clean(item.message), "$ink"),
+        (f"  {_('fix')}", "$accent") if item.fix else ("", ""),
+    ]
 
 
 DIAGNOSTIC_COLUMNS: "tuple[Column[Diagnostic], ...]" = (
-    Column("place", "LINE", _place, 7, align="right"),
-    Column("message", "PROBLEM", _message, 30, 110),
-    Column("rule", "RULE", lambda item, _: [(item.rule, "$faint")], 14, 24, fold=1),
+    Column("place", N_("LINE"), _place, 7, align="right"),
+    Column("message", N_("PROBLEM"), _message, 30, 110),
+    Column("rule", N_("RULE"), lambda item, _width: [(item.rule, "$faint")], 14, 24, fold=1),
 )
 
 
@@ -55,14 +60,15 @@ def verdict(document: "JobDocument") -> tuple[Span, ...]:
     """``✔ ready to submit`` or the counts of what is wrong."""
     errors, warnings = len(document.errors), len(document.warnings)
     if document.job is None and not errors:
-        return (("✗ not a job file", "$failed"),)
+        return ((_("✗ not a job file"), "$failed"),)
     line: list[Span] = []
     if errors:
-        line.append((f"✗ {errors} error{'' if errors == 1 else 's'}", "$failed"))
+        line.append((ngettext("✗ {count} error", "✗ {count} errors", errors).format(count=errors), "$failed"))
     if warnings:
-        line += [("  ", ""), (f"! {warnings} warning{'' if warnings == 1 else 's'}", "$warn")]
+        words = ngettext("! {count} warning", "! {count} warnings", warnings).format(count=warnings)
+        line += [("  ", ""), (words, "$warn")]
     if not errors:
-        line.insert(0, ("✔ ready to submit", "$succeeded"))
+        line.insert(0, (_("✔ ready to submit"), "$succeeded"))
     return tuple(line)
 
 
@@ -79,19 +85,23 @@ def _count(number: int | None) -> str:
     return "?" if number is None else f"{number:,}"
 
 
+def _rows(number: int | None) -> str:
+    return ngettext("{count} row", "{count} rows", number or 0).format(count=_count(number))
+
+
 def meaning_sections(means: "Meaning | None") -> tuple[Section, ...]:
     """What the file asks for, in numbers."""
     if means is None:
         return (Section(_("MEANING"), (Fact("", [(_("not readable yet"), "$muted")]),)),)
     scenario = means.scenario
     facts = [
-        Fact(_("scenario"), [(_clean(scenario.name), "$ink bold")]),
+        Fact(_("scenario"), [(_(scenario.name), "$ink bold")]),
         Fact(_("model"), _clean(means.model or "–")),
     ]
     if means.teacher:
         facts.append(Fact(_("teacher"), _clean(means.teacher)))
     if scenario.has_teacher:
-        facts.append(Fact(_("practice"), [(scenario.trajectories, "$muted")]))
+        facts.append(Fact(_("practice"), [(_(scenario.trajectories), "$muted")]))
     facts += list(_amounts(means))
     sections = [Section(_("MEANING"), tuple(facts))]
     if means.functions:
@@ -99,7 +109,7 @@ def meaning_sections(means: "Meaning | None") -> tuple[Section, ...]:
         sections.append(Section(_("FUNCTIONS"), tuple(lines)))
     if means.datasets:
         data = tuple(
-            Fact(_clean(item.kind), [(_clean(item.place or "–"), "$ink"), (f"  {_count(item.rows)} rows", "$muted")])
+            Fact(_clean(item.kind), [(_clean(item.place or "–"), "$ink"), (f"  {_rows(item.rows)}", "$muted")])
             for item in means.datasets
         )
         sections.append(Section(_("DATA"), data))
@@ -109,11 +119,14 @@ def meaning_sections(means: "Meaning | None") -> tuple[Section, ...]:
 
 def _amounts(means: "Meaning") -> "Iterator[Fact]":
     if means.steps is not None:
-        yield Fact(_("steps"), [(str(means.steps), "$ink bold"), (f"  {_count(means.training_rows)} rows", "$muted")])
+        yield Fact(_("steps"), [(str(means.steps), "$ink bold"), (f"  {_rows(means.training_rows)}", "$muted")])
     if means.rollouts_total is not None:
         low, high = means.rollouts_total
         total = f"{low:,}" if low == high else f"{low:,}–{high:,}"
-        yield Fact(_("rollouts"), [(total, "$ink"), (f"  {_count(means.samples_per_step)} a step", "$muted")])
+        yield Fact(
+            _("rollouts"),
+            [(total, "$ink"), (_("  {count} a step").format(count=_count(means.samples_per_step)), "$muted")],
+        )
 
 
 def _function_facts(item: "FunctionMeaning") -> "Iterator[Fact]":
@@ -125,11 +138,13 @@ def _function_facts(item: "FunctionMeaning") -> "Iterator[Fact]":
         line.append((f"  {_clean(item.info.class_name)}", "$accent"))
     elif item.class_text:
         line.append((f"  {_clean(item.class_text)}", "$faint"))
-    yield Fact(item.kind.replace("_", " "), line)
+    yield Fact(kind_word(item.kind), line)
     if item.calls_needed is not None:
         enough = item.is_fast_enough
         glyph, style = ("✓", "$succeeded") if enough else ("!", "$warn")
-        words = f"{item.calls_at_once} at once, {item.calls_needed} needed"
+        words = _("{calls_at_once} at once, {calls_needed} needed").format(
+            calls_at_once=item.calls_at_once, calls_needed=item.calls_needed
+        )
         yield Fact("", [(f"{glyph} ", style), (words, "$muted" if enough else "$warn")])
 
 
@@ -161,9 +176,9 @@ def price_line(means: "Meaning | None") -> tuple[Span, ...]:
 def amount_line(means: "Meaning | None") -> tuple[Span, ...]:
     if means is None or means.steps is None:
         return ()
-    line: list[Span] = [(_("train     "), "$muted"), (f"{means.steps} steps", "$ink")]
+    line: list[Span] = [(_("train     "), "$muted"), (_("{count} steps").format(count=means.steps), "$ink")]
     if means.rollouts_total is not None:
-        line.append((f", {means.rollouts_total[1]:,} rollouts", "$ink"))
+        line.append((_(", {count:,} rollouts").format(count=means.rollouts_total[1]), "$ink"))
     return tuple(line)
 
 
@@ -202,7 +217,7 @@ def key_help(doc: "KeyDoc | None", problems: "Sequence[Diagnostic]") -> tuple[tu
 
 
 def preset_reasons(plan: "PresetPlan") -> tuple[tuple[Span, ...], ...]:
-    lines: list[tuple[Span, ...]] = [((plan.preset.summary, "$muted"),)]
+    lines: list[tuple[Span, ...]] = [((_(plan.preset.summary), "$muted"),)]
     lines += [
         ((f"{change.key} ", "$ink"), (f"{change.new}  ", "$accent"), (change.reason, "$muted"))
         for change in plan.changes[:MOST_REASONS]
@@ -222,10 +237,12 @@ def plan(document: "JobDocument", profile: str) -> tuple[tuple[Span, ...], ...]:
     new = [item for item in job.functions if not item.entity_id]
     if new:
         names = ", ".join(_clean(item.name or item.type) for item in new)
-        lines.append((("register  ", "$muted"), (names, "$ink")))
+        lines.append(((_("register  "), "$muted"), (names, "$ink")))
     uploads = [_clean(item.file_name) for item in job.datasets if item.file_name and not item.file_id]
     if uploads:
-        lines.append((("upload    ", "$muted"), (", ".join(uploads), "$ink")))
-    name = _clean(job.name or "a job")
-    lines.append((("create    ", "$muted"), (name, "$ink bold"), (f"  on {profile}", "$muted")))
+        lines.append(((_("upload    "), "$muted"), (", ".join(uploads), "$ink")))
+    name = _clean(job.name or _("a job"))
+    lines.append(
+        ((_("create    "), "$muted"), (name, "$ink bold"), (_("  on {profile}").format(profile=profile), "$muted"))
+    )
     return tuple(lines)

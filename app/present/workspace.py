@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentic_rl_tui.app.present.kinds import kind_word
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.processors import ProcessorInfo
 
 SKIPPED = frozenset({"__pycache__", "node_modules", ".git", ".venv", "venv", ".mypy_cache", ".ruff_cache"})
@@ -11,9 +13,10 @@ _PEEK_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """glyph and word say what a file is; style is the word's."""
+    """glyph and word say what a file is, kind the same for programs; style is the word's."""
 
     glyph: str
+    kind: str = ""
     word: str = ""
     style: str = "$muted"
 
@@ -24,17 +27,17 @@ PLAIN = FileFacts(" ")
 def file_facts(path: Path, processors: "tuple[ProcessorInfo, ...]" = ()) -> FileFacts:
     """What one file is. Reads at most its first 4 KB."""
     if processors:
-        kinds = dict.fromkeys(item.kind.value.replace("_", " ") for item in processors)
-        return FileFacts("ƒ", " + ".join(kinds), "$accent")
+        kinds = dict.fromkeys(kind_word(item.kind.value) for item in processors)
+        return FileFacts("ƒ", "functions", " + ".join(kinds), "$accent")
     name = path.name.lower()
     if path.suffix == ".jsonl":
-        return FileFacts("≡", "data", "$running")
+        return FileFacts("≡", "data", _("data"), "$running")
     if name.startswith("requirements") and path.suffix == ".txt":
-        return FileFacts("◇", "requirements")
+        return FileFacts("◇", "requirements", _("requirements"))
     if path.suffix in (".yaml", ".yml") and _is_job_file(path):
-        return FileFacts("▸", "job file", "$succeeded")
+        return FileFacts("▸", "job", _("job file"), "$succeeded")
     if name == "agentic-rl.toml":
-        return FileFacts("◇", "settings")
+        return FileFacts("◇", "settings", _("settings"))
     return PLAIN
 
 

@@ -12,7 +12,7 @@ from textual.fuzzy import Matcher
 from textual.widgets import Input, Static
 
 from agentic_rl_tui.app.screens.base import Dialog
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.widgets.cells import Cell
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.table import Table
@@ -46,10 +46,10 @@ class Choose(Dialog["Choice[T] | None"], Generic[T]):
     """Answers the entry, or None. `typed` holds what was typed when it was chosen."""
 
     BINDINGS = [
-        Binding("down,ctrl+n", "move(1)", "Down", show=False),
-        Binding("up,ctrl+p", "move(-1)", "Up", show=False),
-        Binding("pagedown", "move(10)", "Page down", show=False),
-        Binding("pageup", "move(-10)", "Page up", show=False),
+        Binding("down,ctrl+n", "move(1)", N_("Down"), show=False),
+        Binding("up,ctrl+p", "move(-1)", N_("Up"), show=False),
+        Binding("pagedown", "move(10)", N_("Page down"), show=False),
+        Binding("pageup", "move(-10)", N_("Page up"), show=False),
     ]
 
     def __init__(self, title: str, items: "Sequence[Choice[T]]", *, hint: str = "", start: int = 0) -> None:

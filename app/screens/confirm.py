@@ -7,7 +7,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
 from agentic_rl_tui.app.screens.base import Dialog
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Note
 
@@ -19,9 +19,9 @@ class Confirm(Dialog[bool]):
     """
 
     BINDINGS = [
-        Binding("y", "answer(True)", "Yes", show=False),
-        Binding("n", "answer(False)", "No", show=False),
-        Binding("left,h,right,l", "other", "Other button", show=False),
+        Binding("y", "answer(True)", N_("Yes"), show=False),
+        Binding("n", "answer(False)", N_("No"), show=False),
+        Binding("left,h,right,l", "other", N_("Other button"), show=False),
     ]
     dismissed = False
 

@@ -10,7 +10,7 @@ from textual.widgets import Button, Static
 
 from agentic_rl_tui.app.present.difference import diff_lines
 from agentic_rl_tui.app.screens.base import Dialog
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.diff import DiffLine, DiffView
 from agentic_rl_tui.widgets.panels import Note
@@ -24,9 +24,9 @@ class Difference(Dialog[bool]):
 
     dismissed = False
     BINDINGS = [
-        Binding("y", "answer(True)", "Yes", show=False),
-        Binding("n", "answer(False)", "No", show=False),
-        Binding("left,right", "other", "Other button", show=False),
+        Binding("y", "answer(True)", N_("Yes"), show=False),
+        Binding("n", "answer(False)", N_("No"), show=False),
+        Binding("left,right", "other", N_("Other button"), show=False),
     ]
 
     def __init__(

@@ -12,12 +12,13 @@ from textual.widgets import ContentSwitcher
 
 from agentic_rl_tui.app.external import edit_outside
 from agentic_rl_tui.app.keymap import bindings
+from agentic_rl_tui.app.present.columns import titled
 from agentic_rl_tui.app.present.functions import COLUMNS, FunctionRow, clean, pretty
 from agentic_rl_tui.app.present.steps import size
 from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.app.screens.functions_register import Register
 from agentic_rl_tui.app.screens.functions_try import FunctionsTry
-from agentic_rl_tui.core.i18n import N_, _
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.styles import themes
@@ -65,7 +66,7 @@ class FunctionsScreen(FunctionsTry):
         yield Heading(id="functions-heading", classes="place-heading")
         with Horizontal(id="functions-main"):
             with Vertical(id="functions-left"):
-                table: Table[FunctionRow] = Table(COLUMNS, lambda row: row.key, id="functions-table")
+                table: Table[FunctionRow] = Table(titled(COLUMNS), lambda row: row.key, id="functions-table")
                 yield table
                 yield Facts(id="functions-facts")
             with Vertical(id="functions-side"):
@@ -178,7 +179,10 @@ class FunctionsScreen(FunctionsTry):
 
         runtime = runtime_of(self.arl.settings.workspace, row.info)
         plan = self.plan
-        words = f"{len(plan.entries)} files, {size(plan.total_bytes)}" if plan is not None else ""
+        words = ""
+        if plan is not None:
+            words = ngettext("{count} file, {size}", "{count} files, {size}", len(plan.entries))
+            words = words.format(count=len(plan.entries), size=size(plan.total_bytes))
         self.app.call_from_thread(self.app.push_screen, Register(row, runtime, words), self._registered)
 
     def _registered(self, found: "Deployment | None") -> None:
@@ -209,7 +213,11 @@ class FunctionsScreen(FunctionsTry):
     def _show_log(self, event: InstanceLog) -> None:
         self._lines.clear()
         self._lines.append(
-            [_("— instance {name}, {count} lines —").format(name=event.instance_id, count=len(event.lines))]
+            [
+                ngettext(
+                    "— instance {name}, {count} line —", "— instance {name}, {count} lines —", len(event.lines)
+                ).format(name=event.instance_id, count=len(event.lines))
+            ]
         )
         self._lines.append([line for entry in event.lines for line in plain(entry).splitlines() or [""]])
         self.query_one("#functions-log", LogView).grew()
@@ -227,7 +235,7 @@ class FunctionsScreen(FunctionsTry):
             *(((clean(name), "$ink"),) for name in names),
             ((_("Calls to it end; the registered code stays."), "$muted"),),
         )
-        title = _("Delete {count} instances of {name}?") if len(names) > 1 else _("Delete the instance of {name}?")
+        title = ngettext("Delete the instance of {name}?", "Delete {count} instances of {name}?", len(names))
 
         def answered(is_sure: bool | None) -> None:
             if is_sure:
@@ -251,7 +259,9 @@ class FunctionsScreen(FunctionsTry):
 
     @on(InstancesGone)
     def _instances_gone(self, event: InstancesGone) -> None:
-        self.arl.say(_("Deleted {count} instances").format(count=event.count))
+        self.arl.say(
+            ngettext("Deleted {count} instance", "Deleted {count} instances", event.count).format(count=event.count)
+        )
         self.ask_service()
 
     def action_remote(self) -> None:
@@ -286,8 +296,7 @@ class FunctionsScreen(FunctionsTry):
     def _answered(self, event: Answered) -> None:
         head: tuple[tuple[str, str], ...] = (
             ("✔ ", "$succeeded"),
-            (_("answered by "), "$muted"),
-            (event.instance_id, "$ink"),
+            (_("answered by {name}").format(name=event.instance_id), "$ink"),
         )
         body = tuple(((line, "$muted"),) for line in pretty(event.body).splitlines())
         self.show_result((head, (("", ""),), *body))

@@ -152,7 +152,7 @@ class FunctionsList(PlaceScreen):
         empty.display = not count
         self.query_one("#functions-main").display = bool(count)
         empty.title = _("No functions in this workspace") if is_known else _("Reading the sources …")
-        empty.body = _HOW_TO_BEGIN() if is_known else ()
+        empty.body = _how_to_begin() if is_known else ()
         self._show_facts()
 
     def _show_facts(self) -> None:
@@ -189,15 +189,13 @@ class FunctionsList(PlaceScreen):
             self.call_after_refresh(editor.scroll_to, y=max(0, event.info.line - 2), animate=False)
 
 
-def _HOW_TO_BEGIN() -> tuple[tuple[tuple[str, str], ...], ...]:  # noqa: N802 - a table that is translated when shown
+_BASES = ("AbstractRolloutProcessor", "AbstractRewardProcessor", "AbstractGroupRewardProcessor")
+
+
+def _how_to_begin() -> tuple[tuple[tuple[str, str], ...], ...]:
     return (
-        ((_("A function is a class that extends "), "$muted"), ("AbstractRolloutProcessor", "$ink"), (",", "$muted")),
-        (
-            ("AbstractRewardProcessor", "$ink"),
-            (_(" or "), "$muted"),
-            ("AbstractGroupRewardProcessor", "$ink"),
-            (".", "$muted"),
-        ),
+        ((_("A function is a class that extends one of these:"), "$muted"),),
+        *(((name, "$ink"),) for name in _BASES),
         (("", ""),),
         (("agentic-rl-tui init", "$ink bold"), (_("  writes a workspace with all three"), "$muted")),
     )

@@ -15,7 +15,7 @@ from agentic_rl_tui.app.present.functions import FunctionRow, clean
 from agentic_rl_tui.app.present.steps import StepLine, step_line, told
 from agentic_rl_tui.app.screens.base import Dialog
 from agentic_rl_tui.app.surfaces import Problem
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Note
@@ -30,9 +30,9 @@ class Register(Dialog["Deployment | None"]):
     """Answers the deployment, or None when it was left."""
 
     BINDINGS = [
-        Binding("f5,ctrl+j", "register", "Register", show=False),
-        Binding("left,right", "other", "Other button", show=False),
-        Binding("y", "copy", "Copy", show=False),
+        Binding("f5,ctrl+j", "register", N_("Register"), show=False),
+        Binding("left,right", "other", N_("Other button"), show=False),
+        Binding("y", "copy", N_("Copy"), show=False),
     ]
 
     @dataclass
@@ -84,7 +84,11 @@ class Register(Dialog["Deployment | None"]):
             where = self.arl.settings.profile_name
             lines: list[tuple[Span, ...]] = [
                 ((_("send      "), "$muted"), (self._amount or _("the package of this workspace"), "$ink")),
-                ((_("create    "), "$muted"), (clean(self._row.key), "$ink"), (f"  on {where}", "$muted")),
+                (
+                    (_("create    "), "$muted"),
+                    (clean(self._row.key), "$ink"),
+                    (_("  on {profile}").format(profile=where), "$muted"),
+                ),
                 ((_("load      "), "$muted"), (_("one instance, and wait until it is healthy"), "$ink")),
             ]
             if self._runtime:
@@ -146,7 +150,9 @@ class Register(Dialog["Deployment | None"]):
         self._is_running = False
         self._error = event.error
         self._steps = self._steps or {"start": StepLine(_("register"), "failed")}
-        self._problem = self.arl.keep(event.error, f"register {self._row.info.class_name}")
+        self._problem = self.arl.keep(
+            event.error, _("register {class_name}").format(class_name=self._row.info.class_name)
+        )
         self._show()
         self.query_one("#yes", Button).focus()
 

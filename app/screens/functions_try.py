@@ -21,6 +21,7 @@ from agentic_rl_tui.app.present.functions import (
     clean,
     pretty,
     report_lines,
+    status_word,
     sweep_lines,
     sweep_progress,
 )
@@ -164,7 +165,12 @@ class FunctionsTry(FunctionsList):
             text = source.path.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            self.post_message(self.InputFailed(row.key, InputError(f"{source.path.name} cannot be read: {reason}")))
+            self.post_message(
+                self.InputFailed(
+                    row.key,
+                    InputError(_("{name} cannot be read: {reason}").format(name=source.path.name, reason=reason)),
+                )
+            )
             return
         self.post_message(self.InputMade(row.key, source, text))
 
@@ -481,7 +487,7 @@ class FunctionsTry(FunctionsList):
             Choice(
                 run,
                 datetime.fromtimestamp(run.at_s, self.arl.zone).strftime("%H:%M:%S"),
-                f"{run.label}  {run.report.status.value}",
+                f"{run.label}  {status_word(run.report.status.value)}",
                 "" if run.report.score is None else f"{run.report.score:.4g}",
             )
             for run in mine

@@ -9,6 +9,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 
 from agentic_rl_tui.app.external import edit_outside
 from agentic_rl_tui.app.keymap import bindings
+from agentic_rl_tui.app.present.columns import titled
 from agentic_rl_tui.app.present.jobfile import DIAGNOSTIC_COLUMNS, diagnostic_key, meaning_sections, verdict
 from agentic_rl_tui.app.screens.choose import Choice, Choose
 from agentic_rl_tui.app.screens.jobfile_assist import JobFileAssist
@@ -51,7 +52,7 @@ class JobFileScreen(JobFileAssist):
                     yield Facts(id="jobfile-meaning")
                 yield Facts(id="jobfile-doc")
         yield Heading(id="jobfile-docline")
-        table: Table[Diagnostic] = Table(DIAGNOSTIC_COLUMNS, diagnostic_key, id="jobfile-problems")
+        table: Table[Diagnostic] = Table(titled(DIAGNOSTIC_COLUMNS), diagnostic_key, id="jobfile-problems")
         yield table
         yield Empty(id="jobfile-empty")
         yield Popup(id="jobfile-popup")
@@ -176,7 +177,7 @@ class JobFileScreen(JobFileAssist):
         try:
             document = await asyncio.to_thread(lambda: load(path, facts=self._facts(path)))
         except ArlError as error:
-            self.arl.fail(error, f"submit {path.name}")
+            self.arl.fail(error, _("submit {name}").format(name=path.name))
             return
         from agentic_rl_tui.app.screens.submit import Submit
 

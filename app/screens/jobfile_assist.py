@@ -389,12 +389,12 @@ class JobFileAssist(EditingScreen):
             try:
                 plan = preset_edits(document, choice.value)
             except ArlError as error:
-                self.arl.fail(error, f"apply {choice.label}")
+                self.arl.fail(error, _("apply {label}").format(label=choice.label))
                 return
-            title = _("Preset {name}").format(name=plan.preset.name)
+            title = _("Preset {name}").format(name=_(plan.preset.name))
             self._plan(title, plan.text, preset_reasons(plan))
 
-        items = [Choice(preset.name, preset.name, preset.summary) for preset in found]
+        items = [Choice(preset.name, _(preset.name), _(preset.summary)) for preset in found]
         self.app.push_screen(Choose(_("Hyper-parameters for …"), items), show)
 
     def action_scenario(self) -> None:
@@ -402,7 +402,7 @@ class JobFileAssist(EditingScreen):
 
         current = self.document.scenario if self.document is not None else ""
         items = [
-            Choice(name, name, _scenario_words(scenario), _("now") if name == current else "")
+            Choice(name, _(name), _scenario_words(scenario), _("now") if name == current else "")
             for name, scenario in SCENARIOS.items()
         ]
 
@@ -420,9 +420,9 @@ class JobFileAssist(EditingScreen):
         try:
             after = apply_edits(text, switch_scenario(text, name, facts=facts))
         except ArlError as error:
-            self.post_message(self.PlanFailed(error, f"switch to {name}"))
+            self.post_message(self.PlanFailed(error, _("switch to {name}").format(name=name)))
             return
-        self.post_message(self.Planned(_("Switch to {name}").format(name=name), text, after))
+        self.post_message(self.Planned(_("Switch to {name}").format(name=_(name)), text, after))
 
     def action_outline(self) -> None:
         from agentic_rl_tui.core.jobfile import outline

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from agentic_rl_tui.app.present.jobfile import key_help
 from agentic_rl_tui.app.screens.base import Dialog
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.widgets.panels import Note
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 class KeyHelp(Dialog[None]):
     BINDINGS = [
-        Binding("f3,q,enter", "dismiss_dialog", "Close", show=False),
-        Binding("y", "copy", "Copy", show=False),
+        Binding("f3,q,enter", "dismiss_dialog", N_("Close"), show=False),
+        Binding("y", "copy", N_("Copy"), show=False),
     ]
 
     def __init__(self, doc: "KeyDoc | None", problems: "Sequence[Diagnostic]" = ()) -> None:

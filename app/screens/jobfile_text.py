@@ -68,7 +68,7 @@ class EditingScreen(PlaceScreen):
             self.file = TextFile.read(path)
         except ArlError as error:
             self.file = None
-            self.arl.fail(error, f"open {path.name}")
+            self.arl.fail(error, _("open {name}").format(name=path.name))
         self.path = path
         self._asked_about = ""
         text = self._last_text = self.file.text if self.file is not None else ""
@@ -178,7 +178,7 @@ class EditingScreen(PlaceScreen):
             self._compare_with_disk()
             return False
         except ArlError as error:
-            self.arl.fail(error, f"save {self.file.path.name}")
+            self.arl.fail(error, _("save {name}").format(name=self.file.path.name))
             return False
         self._asked_about = ""
         self.drafts.drop(self.file.path)
@@ -218,7 +218,7 @@ class EditingScreen(PlaceScreen):
         try:
             now = self.file.changed_on_disk()
         except ArlError as error:
-            self.arl.fail(error, f"save {self.file.path.name}")
+            self.arl.fail(error, _("save {name}").format(name=self.file.path.name))
             return
         if now is not None:
             self._ask_about(now)

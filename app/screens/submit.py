@@ -18,7 +18,7 @@ from agentic_rl_tui.app.present.preflight import check_lines, finding_lines
 from agentic_rl_tui.app.present.steps import StepLine, step_line, told
 from agentic_rl_tui.app.screens.base import Dialog
 from agentic_rl_tui.app.surfaces import Problem
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Note
@@ -35,9 +35,9 @@ class Submit(Dialog["Job | None"]):
     """Answers the new job, or None when it was left. The document is the file as it lies on the disk."""
 
     BINDINGS = [
-        Binding("f5,ctrl+j", "submit", "Submit", show=False),
-        Binding("left,right", "other", "Other button", show=False),
-        Binding("y", "copy", "Copy", show=False),
+        Binding("f5,ctrl+j", "submit", N_("Submit"), show=False),
+        Binding("left,right", "other", N_("Other button"), show=False),
+        Binding("y", "copy", N_("Copy"), show=False),
     ]
 
     @dataclass
@@ -201,7 +201,9 @@ class Submit(Dialog["Job | None"]):
     async def submit(self) -> None:
         backend = self.arl.backend
         if backend is None:
-            self.post_message(self.Refused(ArlError("the platform is still starting", advice="Try again in a moment.")))
+            self.post_message(
+                self.Refused(ArlError(_("the platform is still starting"), advice=_("Try again in a moment.")))
+            )
             return
         try:
             job = await backend.submit(self._path, self._pass_on)
@@ -226,8 +228,8 @@ class Submit(Dialog["Job | None"]):
     def _refused(self, event: Refused) -> None:
         self._is_running = False
         self._error = event.error
-        self._steps = self._steps or {"start": StepLine("submit", "failed")}
-        self._problem = self.arl.keep(event.error, f"submit {self._path.name}")
+        self._steps = self._steps or {"start": StepLine(_("submit"), "failed")}
+        self._problem = self.arl.keep(event.error, _("submit {name}").format(name=self._path.name))
         self._show()
         self.query_one("#yes", Button).focus()
 
@@ -249,9 +251,8 @@ class Submit(Dialog["Job | None"]):
     def _told_so_far(self) -> str:
         """What had happened when it was stopped."""
         done = [step.label for step in self._steps.values() if step.state == "finished" and not step.is_reused]
-        words = _("Submission stopped. ")
         if any(step.state == "started" and name.startswith("submit") for name, step in self._steps.items()):
-            return words + _("The job was being created: look among the jobs whether it got through")
+            return _("Submission stopped. The job was being created: look among the jobs whether it got through")
         if not done:
-            return words + _("Nothing had been sent yet")
-        return words + _("Done by then, and used again next time: {steps}").format(steps=", ".join(done))
+            return _("Submission stopped. Nothing had been sent yet")
+        return _("Submission stopped. Done by then, and used again next time: {steps}").format(steps=", ".join(done))

@@ -15,6 +15,7 @@ from textual.widgets import ContentSwitcher
 from agentic_rl_tui.app.external import edit_outside
 from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.places import open_workspace
+from agentic_rl_tui.app.present.columns import titled
 from agentic_rl_tui.app.present.times import coarse_duration
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.choose import Choice, Choose
@@ -22,7 +23,7 @@ from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.app.screens.workspace_checks import FINDING_COLUMNS, FindingRow, WorkspaceChecks
 from agentic_rl_tui.app.screens.workspace_preview import RowPane
 from agentic_rl_tui.app.screens.workspace_tree import COLUMNS, Entry
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError, InputError
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.workspaces import Recent
@@ -52,7 +53,7 @@ class WorkspaceScreen(WorkspaceChecks):
         with Horizontal(id="workspace-main"):
             with Vertical(id="workspace-left"):
                 yield Heading(id="workspace-heading", classes="place-heading")
-                table: Table[Entry] = Table(COLUMNS, lambda entry: str(entry.path), id="workspace-tree")
+                table: Table[Entry] = Table(titled(COLUMNS), lambda entry: str(entry.path), id="workspace-tree")
                 yield table
             with Vertical(id="workspace-right"):
                 yield Heading(id="preview-heading", classes="place-heading")
@@ -65,7 +66,9 @@ class WorkspaceScreen(WorkspaceChecks):
                     yield Empty(id="preview-binary")
                     yield CodeEditor(id="preview-edit")
                 yield Heading(id="checks-heading")
-                findings: Table[FindingRow] = Table(FINDING_COLUMNS, lambda row: row.key, id="workspace-findings")
+                findings: Table[FindingRow] = Table(
+                    titled(FINDING_COLUMNS), lambda row: row.key, id="workspace-findings"
+                )
                 yield findings
 
     def on_mount(self) -> None:
@@ -106,7 +109,7 @@ class WorkspaceScreen(WorkspaceChecks):
             return
         if entry.is_folder:
             self._toggle(entry)
-        elif entry.facts.word == "job file":
+        elif entry.facts.kind == "job":
             self.arl.open_job_file(entry.path)
         else:
             self.focus_preview()
@@ -270,7 +273,8 @@ class WorkspaceScreen(WorkspaceChecks):
         lines = [((_("This cannot be undone."), "$muted"),)]
         if entry.is_folder and not path.is_symlink():
             count = sum(len(files) for _folder, _folders, files in os.walk(path))
-            lines.insert(0, ((_("{count} files lie in it.").format(count=f"{count:,}"), "$ink"),))
+            words = ngettext("{count} file lies in it.", "{count} files lie in it.", count)
+            lines.insert(0, ((words.format(count=f"{count:,}"), "$ink"),))
 
         def answered(is_sure: bool | None) -> None:
             if not is_sure:
@@ -294,7 +298,7 @@ class WorkspaceScreen(WorkspaceChecks):
 
         if not self.may("workspace.template"):
             return
-        items = [Choice(name, name, template.title) for name, template in TEMPLATES.items()]
+        items = [Choice(name, name, _(template.title)) for name, template in TEMPLATES.items()]
 
         def chosen(choice: "Choice[str] | None") -> None:
             if choice is not None:

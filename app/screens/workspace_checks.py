@@ -12,7 +12,7 @@ from agentic_rl_tui.app.present.preflight import LOOKS
 from agentic_rl_tui.app.present.workspace import SKIPPED
 from agentic_rl_tui.app.screens.difference import Difference
 from agentic_rl_tui.app.screens.workspace_preview import WorkspacePreview
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
@@ -56,8 +56,8 @@ def _clean(text: str) -> str:
 
 
 FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
-    Column("place", "WHERE", _place, 18, 30),
-    Column("message", "PROBLEM", _message, 24, 160),
+    Column("place", N_("WHERE"), _place, 18, 30),
+    Column("message", N_("PROBLEM"), _message, 24, 160),
 )
 
 
@@ -188,12 +188,16 @@ class WorkspaceChecks(WorkspacePreview):
         warnings = len(rows) - errors
         facts: list[Span] = []
         if errors:
-            facts.append((f"✗ {errors} errors  ", "$failed"))
+            facts.append(
+                (ngettext("✗ {count} error", "✗ {count} errors", errors).format(count=errors) + "  ", "$failed")
+            )
         if warnings:
-            facts.append((f"! {warnings} warnings  ", "$warn"))
+            facts.append(
+                (ngettext("! {count} warning", "! {count} warnings", warnings).format(count=warnings) + "  ", "$warn")
+            )
         hidden = sum(check.hidden for check in self.checks.values())
         if hidden:
-            facts.append((_("and {count} more  ").format(count=f"{hidden:,}"), "$muted"))
+            facts.append((_("and {count} more").format(count=f"{hidden:,}") + "  ", "$muted"))
         heading.facts = tuple(facts)
         sound = [f"✓ {_clean(check.label)}" for check in self.checks.values() if check.state == "ok"]
         heading.note = (("  ".join(sound), "$succeeded"),)
@@ -267,7 +271,7 @@ class WorkspaceChecks(WorkspacePreview):
             self.arl.refuse(_("No safe repair is known for this; e edits the file"))
             return
         lines = [_diff_line(text) for text in event.lines]
-        reasons = [((f"{fix.label}  ", "$ink"), (f"{fix.count:,} places", "$muted")) for fix in event.fixes]
+        reasons = [((f"{fix.label}  ", "$ink"), (_places(fix.count), "$muted")) for fix in event.fixes]
 
         def answered(is_sure: bool | None) -> None:
             if is_sure:
@@ -286,6 +290,10 @@ class WorkspaceChecks(WorkspacePreview):
             self.post_message(self.RepairFailed(error))
             return
         self.post_message(self.FilesChanged(self.root))
+
+
+def _places(count: int) -> str:
+    return ngettext("{count} place", "{count} places", count).format(count=f"{count:,}")
 
 
 def _diff_line(text: str) -> DiffLine:

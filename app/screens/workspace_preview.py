@@ -16,7 +16,7 @@ from agentic_rl_tui.app.present.rows import conversation_lines, raw_lines
 from agentic_rl_tui.app.present.steps import size
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.workspace_tree import WorkspaceTree
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.bars import Heading
@@ -39,14 +39,14 @@ class RowPane(VerticalScroll):
     """One row of a data set. Out: `Step` (another row is wished), `Again` (the next or previous match)."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,l", "step(1)", "Next row", show=False),
-        Binding("left,h", "step(-1)", "Previous row", show=False),
-        Binding("n", "again(1)", "Next match", show=False),
-        Binding("N", "again(-1)", "Previous match", show=False),
-        Binding("j", "scroll_down", "Down", show=False),
-        Binding("k", "scroll_up", "Up", show=False),
-        Binding("g", "scroll_home", "Top", show=False),
-        Binding("G", "scroll_end", "Bottom", show=False),
+        Binding("right,l", "step(1)", N_("Next row"), show=False),
+        Binding("left,h", "step(-1)", N_("Previous row"), show=False),
+        Binding("n", "again(1)", N_("Next match"), show=False),
+        Binding("N", "again(-1)", N_("Previous match"), show=False),
+        Binding("j", "scroll_down", N_("Down"), show=False),
+        Binding("k", "scroll_up", N_("Up"), show=False),
+        Binding("g", "scroll_home", N_("Top"), show=False),
+        Binding("G", "scroll_end", N_("Bottom"), show=False),
     ]
 
     @dataclass
@@ -158,7 +158,9 @@ class WorkspacePreview(WorkspaceTree):
     @on(Indexing)
     def _indexing(self, event: Indexing) -> None:
         if event.path == self._shown:
-            self.query_one("#preview-heading", Heading).note = ((f"{event.share:.0%} indexed", "$running"),)
+            self.query_one("#preview-heading", Heading).note = (
+                (_("{share:.0%} indexed").format(share=event.share), "$running"),
+            )
 
     @on(Previewed)
     def _previewed(self, event: Previewed) -> None:
@@ -219,7 +221,8 @@ class WorkspacePreview(WorkspaceTree):
             return
         self.row_number = number = min(max(0, number), len(rows) - 1)
         words = _("row {row:,} of {count:,}").format(row=number, count=len(rows))
-        facts: list[tuple[str, str]] = [(words, "$ink"), (f"  line {rows.line_number(number):,}", "$muted")]
+        line = _("line {line:,}").format(line=rows.line_number(number))
+        facts: list[tuple[str, str]] = [(words, "$ink"), (f"  {line}", "$muted")]
         try:
             talk = conversation(rows[number])
         except ArlError as error:
@@ -229,7 +232,9 @@ class WorkspacePreview(WorkspaceTree):
             )
         else:
             note.lines = conversation_lines(talk)
-            facts.append((f"  {len(talk.turns)} turns  ≈{talk.tokens:,} tokens", "$muted"))
+            turns = ngettext("{count} turn", "{count} turns", len(talk.turns)).format(count=len(talk.turns))
+            tokens = _("≈{count:,} tokens").format(count=talk.tokens)
+            facts.append((f"  {turns}  {tokens}", "$muted"))
         heading.note = tuple(facts)
         self.query_one("#preview-rows", RowPane).scroll_home(animate=False)
 

@@ -10,7 +10,7 @@ from textual.message import Message
 
 from agentic_rl_tui.app.present.workspace import PLAIN, FileFacts, file_facts, is_listed
 from agentic_rl_tui.app.screens.jobfile_text import EditingScreen
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.processors import ProcessorInfo
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.bars import Heading
@@ -50,7 +50,7 @@ _STATES = {"ok": ("âœ“", "$succeeded"), "warning": ("!", "$warn"), "error": ("âœ
 
 def _kind(entry: Entry, _width: int) -> Cell:
     if entry.rows is not None:
-        return [(f"{entry.rows:,} rows", "$muted")]
+        return [(ngettext("{count} row", "{count} rows", entry.rows).format(count=f"{entry.rows:,}"), "$muted")]
     return [(entry.facts.word, entry.facts.style)]
 
 
@@ -59,7 +59,7 @@ def _state(entry: Entry, _width: int) -> Cell:
 
 
 COLUMNS: tuple[Column[Entry], ...] = (
-    Column("name", "FILE", _name, 16, 60),
+    Column("name", N_("FILE"), _name, 16, 60),
     Column("kind", "", _kind, 11, 13, align="right"),
     Column("state", "", _state, 1),
 )
@@ -139,13 +139,13 @@ class WorkspaceTree(EditingScreen):
         is_new = event.folder not in self._listing
         self._listing[event.folder] = event.found
         if is_new and sum(map(len, self._listing.values())) < OPEN_AT_FIRST:
-            for path, is_folder, _ in event.found:
+            for path, is_folder, _facts in event.found:
                 if is_folder and not path.name.startswith("."):
                     self._open.add(path)
                     self._read_folder(path)
         self.show_tree()
         for path, is_folder, facts in event.found:
-            if not is_folder and facts.word == "data" and path not in self._rows:
+            if not is_folder and facts.kind == "data" and path not in self._rows:
                 self._count(path)
 
     def _count(self, path: Path) -> None:
@@ -187,7 +187,8 @@ class WorkspaceTree(EditingScreen):
             self._move_to = None
         heading = self.query_one("#workspace-heading", Heading)
         count = sum(len(items) for items in self._by_path.values())
-        heading.facts = ((f"{count} function{'' if count == 1 else 's'}", "$muted"),) if count else ()
+        words = ngettext("{count} function", "{count} functions", count).format(count=count)
+        heading.facts = ((words, "$muted"),) if count else ()
         if not self.table.items and self.root in self._listing:
             empty = self.query_one("#preview-empty", Empty)
             empty.title = _("This folder is empty")

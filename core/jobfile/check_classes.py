@@ -2,6 +2,7 @@
 
 import re
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.context import Context, FunctionView
 from agentic_rl_tui.core.jobfile.diagnostics import Fix
 from agentic_rl_tui.core.jobfile.model import package_folder
@@ -59,12 +60,12 @@ def check_class(context: Context, view: FunctionView) -> None:
     if not text:
         if context.is_filled(path) and "classpath" not in model:
             return
-        message = f"{view.label} names no class: fcmodel.classpath or entity_id is needed."
+        message = _("{label} names no class: fcmodel.classpath or entity_id is needed.").format(label=view.label)
         context.report_at("class-missing", path if context.has(path) else view.path, message)
         return
     zipdir = _zipdir(model)
     if zipdir is None:
-        message = f"{model['zipdir']} lies outside the folder of the job file."
+        message = _("{folder} lies outside the folder of the job file.").format(folder=model["zipdir"])
         context.report_at("path-outside", (*view.path, "fcmodel", "zipdir"), message)
     _check_classpath(context, view, path, str(text), zipdir)
     if context.facts is not None and zipdir is not None:
@@ -79,22 +80,24 @@ def _check_classpath(context: Context, view: FunctionView, path: Path, text: str
         context.report_at("classpath-form", path, message[:1].upper() + message[1:] + ".")
         return
     if _COLON_FORM.fullmatch(text.strip()):
-        fix = context.fix(f"Write {classpath.dotted}", context.set(path, classpath.dotted))
-        message = f"The service's own client cannot read {text}; {classpath.dotted} works everywhere."
+        fix = context.fix(_("Write {text}").format(text=classpath.dotted), context.set(path, classpath.dotted))
+        message = _("The service's own client cannot read {text}; {dotted} works everywhere.").format(
+            text=text, dotted=classpath.dotted
+        )
         context.report_at("classpath-colon", path, message, fix=fix)
     if context.facts is None or zipdir is None:
         return
     place = _inside(classpath, zipdir)
     if not context.facts.module_exists(place):
         fix = _other_class(context, view, path, classpath, zipdir)
-        context.report_at("class-file", path, f"{place.path} does not exist.", fix=fix)
+        context.report_at("class-file", path, _("{path} does not exist.").format(path=place.path), fix=fix)
         return
     if context.facts.processors() is None:
         return
     info = context.facts.find_class(place)
     if info is None:
         fix = _other_class(context, view, path, classpath, zipdir)
-        message = f"{place.path} has no processor class {place.class_name}."
+        message = _("{path} has no processor class {name}.").format(path=place.path, name=place.class_name)
         context.report_at("class-unknown", path, message, fix=fix)
         return
     _check_info(context, view, path, info)
@@ -102,10 +105,16 @@ def _check_classpath(context: Context, view: FunctionView, path: Path, text: str
 
 def _check_info(context: Context, view: FunctionView, path: Path, info: ProcessorInfo) -> None:
     if info.kind is not view.kind:
-        message = f"{info.class_name} is a {info.kind.value}, but the function is a {view.kind.value}."
+        message = _("{name} is a {kind}, but the function is a {wanted}.").format(
+            name=info.class_name, kind=info.kind.value, wanted=view.kind.value
+        )
         context.report_at("class-kind", path, message)
     elif info.is_abstract:
-        context.report_at("class-abstract", path, f"{info.class_name} leaves process() to its subclasses.")
+        context.report_at(
+            "class-abstract",
+            path,
+            _("{name} leaves process() to its subclasses.").format(name=info.class_name),
+        )
     weights = view.values.get("reward_metric_weight")
     names = [sub.name for sub in info.sub_rewards]
     if not isinstance(weights, dict) or not names or view.kind is not FunctionKind.REWARD:
@@ -119,9 +128,13 @@ def _check_info(context: Context, view: FunctionView, path: Path, info: Processo
         edits = (
             context.patcher.rename(key, guess) if guess and key is not None and not context.is_given(place) else None
         )
-        fix = context.fix(f"Rename to {guess}", edits)
-        hint = f"; did you mean {guess}?" if guess else f"; it has {', '.join(names)}."
-        context.report("metric-unknown", key, f"{info.class_name} has no sub-reward {name!r}{hint}", fix=fix)
+        fix = context.fix(_("Rename to {guess}").format(guess=guess), edits)
+        if guess:
+            message = _("{owner} has no sub-reward {name!r}; did you mean {guess}?")
+        else:
+            message = _("{owner} has no sub-reward {name!r}; it has {names}.")
+        words = message.format(owner=info.class_name, name=name, guess=guess, names=", ".join(names))
+        context.report("metric-unknown", key, words, fix=fix)
 
 
 def _other_class(context: Context, view: FunctionView, path: Path, wanted: ClassPath, zipdir: str) -> Fix | None:
@@ -142,7 +155,7 @@ def _other_class(context: Context, view: FunctionView, path: Path, wanted: Class
         by_text[own.dotted] = info
     same = [text for text, info in by_text.items() if info.class_name == wanted.class_name]
     guess = same[0] if len(same) == 1 else closest(wanted.dotted, by_text)
-    return context.fix(f"Write {guess}", context.set(path, guess)) if guess else None
+    return context.fix(_("Write {text}").format(text=guess), context.set(path, guess)) if guess else None
 
 
 def _check_files(context: Context, view: FunctionView, model: dict[str, object], zipdir: str) -> None:
@@ -150,10 +163,10 @@ def _check_files(context: Context, view: FunctionView, model: dict[str, object],
     exists = context.facts.file_exists
     wanted = str(model.get("requirements_path") or "./requirements.txt")
     if not exists(wanted) and not (zipdir and exists(f"{zipdir}/{wanted.removeprefix('./')}")):
-        message = f"{wanted} does not exist; {view.label} needs it to be packaged."
+        message = _("{wanted} does not exist; {label} needs it to be packaged.").format(wanted=wanted, label=view.label)
         context.report_at("requirements-missing", (*view.path, "fcmodel", "requirements_path"), message)
     extra = model.get("extra_files")
     for index, name in enumerate(extra if isinstance(extra, list) else []):
         if isinstance(name, str) and not exists(name):
             place = (*view.path, "fcmodel", "extra_files", index)
-            context.report_at("extra-missing", place, f"{name} does not exist.")
+            context.report_at("extra-missing", place, _("{name} does not exist.").format(name=name))

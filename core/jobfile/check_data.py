@@ -3,6 +3,7 @@
 from pathlib import PurePath
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.context import Context
 from agentic_rl_tui.core.jobfile.tree import Path
 
@@ -39,28 +40,30 @@ def _check_set(context: Context, entries: list[dict[str, Any]], *, is_readable: 
         return
     types = {_type(data) for data in entries}
     if "training" not in types:
-        context.report_at("training-data-missing", ("datasets",), "No data set of type training.")
+        context.report_at("training-data-missing", ("datasets",), _("No data set of type training."))
     elif "validation" not in types:
-        context.report_at("validation-missing", ("datasets",), "No data set of type validation.")
+        context.report_at("validation-missing", ("datasets",), _("No data set of type validation."))
 
 
 def _check_entry(context: Context, path: Path, data: dict[str, Any]) -> None:
     if _type(data) == "testing":
-        context.report_at("testing-unused", (*path, "type"), "A data set of type testing is never sent.")
+        context.report_at("testing-unused", (*path, "type"), _("A data set of type testing is never sent."))
     source = data.get("data_source_type", "file_id")
     file_name, file_id = data.get("file_name"), data.get("file_id")
     if file_name:
         _check_file(context, (*path, "file_name"), file_name)
     if source == "file_id":
         if file_name and file_id:
-            fix = context.fix("Remove file_name", context.remove((*path, "file_name")), is_safe=False)
-            message = "file_id and file_name are both given: this program sends the id, the service's client the file."
+            fix = context.fix(_("Remove file_name"), context.remove((*path, "file_name")), is_safe=False)
+            message = _(
+                "file_id and file_name are both given: this program sends the id, the service's client the file."
+            )
             context.report_at("file-both", (*path, "file_name"), message, fix=fix)
         elif not file_name and not file_id:
             _no_file(context, path, data)
     elif source == "download_url" and not data.get("download_url"):
         rule = "source-mismatch" if file_name or file_id else "source-empty"
-        context.report_at(rule, (*path, "data_source_type"), "The source is download_url, but none is given.")
+        context.report_at(rule, (*path, "data_source_type"), _("The source is download_url, but none is given."))
     elif source == "oss_mount":
         _check_mount(context, path, data)
 
@@ -71,11 +74,11 @@ def _no_file(context: Context, path: Path, data: dict[str, Any]) -> None:
     if other == "oss_mount" and _missing_parts(data):
         other = None
     if other:
-        fix = context.fix(f"Write {other}", context.set((*path, "data_source_type"), other))
-        message = f"The source is file_id, but only {other} is given."
+        fix = context.fix(_("Write {text}").format(text=other), context.set((*path, "data_source_type"), other))
+        message = _("The source is file_id, but only {other} is given.").format(other=other)
         context.report_at("source-mismatch", (*path, "data_source_type"), message, fix=fix)
     elif not context.is_filled((*path, "file_name")) and not context.is_filled((*path, "file_id")):
-        context.report_at("source-empty", path, "The data set names no file.")
+        context.report_at("source-empty", path, _("The data set names no file."))
 
 
 def _missing_parts(data: dict[str, Any]) -> list[str]:
@@ -87,18 +90,18 @@ def _missing_parts(data: dict[str, Any]) -> list[str]:
 def _check_mount(context: Context, path: Path, data: dict[str, Any]) -> None:
     missing = _missing_parts(data)
     if missing:
-        message = f"The source is oss_mount, but mount_storage lacks {', '.join(missing)}."
+        message = _("The source is oss_mount, but mount_storage lacks {missing}.").format(missing=", ".join(missing))
         context.report_at("source-mismatch", (*path, "mount_storage"), message)
 
 
 def _check_file(context: Context, path: Path, name: str) -> None:
     pure = PurePath(name)
     if pure.is_absolute():
-        context.report_at("path-outside", path, f"{name} exists only on this machine.")
+        context.report_at("path-outside", path, _("{name} exists only on this machine.").format(name=name))
     if context.facts is not None and not context.facts.file_exists(name):
-        context.report_at("file-missing", path, f"{name} does not exist beside the job file.")
+        context.report_at("file-missing", path, _("{name} does not exist beside the job file.").format(name=name))
     if pure.suffix.lower() not in (".jsonl", ".ndjson"):
-        context.report_at("file-type", path, f"{name} does not end in .jsonl.")
+        context.report_at("file-type", path, _("{name} does not end in .jsonl.").format(name=name))
 
 
 def _check_shared(context: Context, entries: list[tuple[int, dict[str, Any]]]) -> None:
@@ -109,7 +112,7 @@ def _check_shared(context: Context, entries: list[tuple[int, dict[str, Any]]]) -
             for key in ("file_name", "file_id", "download_url"):
                 value = data.get(key)
                 if value and (key, _normal(value)) in training:
-                    message = f"{value} is a training data set as well."
+                    message = _("{name} is a training data set as well.").format(name=value)
                     context.report_at("data-shared", ("datasets", index, key), message)
 
 

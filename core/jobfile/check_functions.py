@@ -1,5 +1,6 @@
 """Rules about the functions of a job: which there are, and what each one names."""
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.blocks import function_block
 from agentic_rl_tui.core.jobfile.check_classes import check_class, guess_kind
 from agentic_rl_tui.core.jobfile.check_runtime import check_runtime
@@ -38,8 +39,8 @@ def _check_type(context: Context, view: FunctionView) -> None:
     if context.is_filled((*view.path, "type")):
         return
     kind = view.kind.value
-    fix = context.fix(f"Set type to {kind}", context.set((*view.path, "type"), kind))
-    message = f"Function {view.index + 1} has no type; the service takes it for a rollout."
+    fix = context.fix(_("Set type to {kind}").format(kind=kind), context.set((*view.path, "type"), kind))
+    message = _("Function {index} has no type; the service takes it for a rollout.").format(index=view.index + 1)
     context.report_at("type-missing", view.path, message, fix=fix)
 
 
@@ -56,8 +57,8 @@ def _check_names(context: Context) -> None:
                 number += 1
             fresh = f"{name}-{number}"
             taken.add(fresh)
-            fix = context.fix(f"Rename to {fresh}", context.set((*view.path, "name"), fresh))
-            message = f"{name!r} is the name of function {first[name] + 1} already."
+            fix = context.fix(_("Rename to {guess}").format(guess=fresh), context.set((*view.path, "name"), fresh))
+            message = _("{name!r} is the name of function {first} already.").format(name=name, first=first[name] + 1)
             context.report_at("name-twice", (*view.path, "name"), message, fix=fix)
         else:
             first[name] = view.index
@@ -66,16 +67,16 @@ def _check_names(context: Context) -> None:
 def _check_weights(context: Context, view: FunctionView) -> None:
     """Weights that the job drops, or that do not do what they seem to."""
     if view.kind is FunctionKind.ROLLOUT and "weight" in view.values:
-        fix = context.fix("Remove weight", context.remove((*view.path, "weight")))
-        context.report_at("weight-unused", (*view.path, "weight"), "A rollout has no weight.", fix=fix)
+        fix = context.fix(_("Remove weight"), context.remove((*view.path, "weight")))
+        context.report_at("weight-unused", (*view.path, "weight"), _("A rollout has no weight."), fix=fix)
     if view.kind is not FunctionKind.REWARD and context.is_filled((*view.path, "reward_metric_weight")):
         path = (*view.path, "reward_metric_weight")
-        fix = context.fix("Remove reward_metric_weight", context.remove(path))
-        message = f"reward_metric_weight is sent for rewards only, not for a {view.kind.value}."
+        fix = context.fix(_("Remove reward_metric_weight"), context.remove(path))
+        message = _("reward_metric_weight is sent for rewards only, not for a {kind}.").format(kind=view.kind.value)
         context.report_at("weight-unused", path, message, fix=fix)
     weight = view.values.get("weight")
     if view.kind is not FunctionKind.ROLLOUT and weight is not None and weight < 0:
-        message = f"The weight of {view.label} is negative."
+        message = _("The weight of {label} is negative.").format(label=view.label)
         context.report_at("weight-negative", (*view.path, "weight"), message)
 
 
@@ -83,12 +84,12 @@ def _check_reward_weights(context: Context) -> None:
     scores = [view for view in context.functions if view.kind is not FunctionKind.ROLLOUT]
     weights = [view.values.get("weight") for view in scores]
     if scores and all(weight == 0 for weight in weights):
-        message = "Every reward has weight 0."
+        message = _("Every reward has weight 0.")
         context.report_at("weight-zero", (*scores[0].path, "weight"), message)
         return
     for view in scores:
         if view.values.get("weight") == 0:
-            message = f"{view.label} has weight 0 and takes no part."
+            message = _("{label} has weight 0 and takes no part.").format(label=view.label)
             context.report_at("weight-zero", (*view.path, "weight"), message)
 
 
@@ -96,8 +97,8 @@ def _check_roles(context: Context, is_opd: bool) -> None:
     rollouts = [view for view in context.functions if view.kind is FunctionKind.ROLLOUT]
     for view in rollouts[1:]:
         edits = context.remove(view.path)
-        fix = context.fix("Remove this rollout", edits, is_safe=False)
-        message = f"Only one rollout runs: {rollouts[0].label}. This one is dropped."
+        fix = context.fix(_("Remove this rollout"), edits, is_safe=False)
+        message = _("Only one rollout runs: {label}. This one is dropped.").format(label=rollouts[0].label)
         context.report_at("rollout-several", (*view.path, "type"), message, fix=fix)
     listed = context.values.get("functions")
     is_readable = not context.is_filled(("functions",)) or (
@@ -106,10 +107,10 @@ def _check_roles(context: Context, is_opd: bool) -> None:
     if is_opd or not is_readable:
         return
     if not rollouts:
-        message = "There is no rollout function."
+        message = _("There is no rollout function.")
         context.report_at("rollout-missing", ("functions",), message, fix=_addition(context, FunctionKind.ROLLOUT))
     if len(rollouts) == len(context.functions):
-        message = (
+        message = _(
             "There is no reward function. Where the rollout sets AgentOutput.reward_score itself, "
             "move that into a reward."
         )
@@ -129,4 +130,4 @@ def _addition(context: Context, kind: FunctionKind) -> Fix | None:
         edits = context.patcher.append(("functions",), block)
     except CannotEdit:
         return None
-    return context.fix(f"Add {fitting[0].class_name}", edits)
+    return context.fix(_("Add {name}").format(name=fitting[0].class_name), edits)

@@ -1,5 +1,6 @@
 """Rules about the model, the teacher, and what OPD takes."""
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.catalog import MODELS, billions_of, family_of, listed, teachers_of
 from agentic_rl_tui.core.jobfile.context import Context
 from agentic_rl_tui.core.jobfile.diagnostics import Fix
@@ -23,15 +24,20 @@ def check_model(context: Context, *, is_opd: bool) -> None:
     if name is None:
         path: Path = ("model", "name")
         if not context.is_filled(path) and not (context.is_filled(("model",)) and "model" not in context.values):
-            context.report_at("model-missing", path, "model.name is not set.")
+            context.report_at("model-missing", path, _("model.name is not set."))
         return
     if is_opd or listed(name):
         return
     guess = closest(name, MODELS) if name.lower() != name or "_" in name else None
-    fix = context.fix(f"Write {guess}", context.set(("model", "name"), guess)) if guess else None
+    fix = context.fix(_("Write {text}").format(text=guess), context.set(("model", "name"), guess)) if guess else None
     context.model_guess = guess
     known = ", ".join(model.name for model in MODELS.values() if "rl" in model.uses)
-    context.report_at("model-unlisted", ("model", "name"), f"{name} is none of the listed models: {known}.", fix=fix)
+    context.report_at(
+        "model-unlisted",
+        ("model", "name"),
+        _("{name} is none of the listed models: {known}.").format(name=name, known=known),
+        fix=fix,
+    )
 
 
 def check_opd(context: Context) -> None:
@@ -41,8 +47,8 @@ def check_opd(context: Context) -> None:
         _check_no_teacher(context)
     else:
         if context.has(_TYPE) and context.values.get("training", {}).get("type") == "reinforcement":
-            fix = context.fix("Set training.type to pg_opd", context.set(_TYPE, "pg_opd"))
-            message = "teacher_model makes this job OPD although training.type says reinforcement."
+            fix = context.fix(_("Set training.type to pg_opd"), context.set(_TYPE, "pg_opd"))
+            message = _("teacher_model makes this job OPD although training.type says reinforcement.")
             context.report_at("teacher-type", _TYPE, message, fix=fix)
         _check_pair(context, str(teacher))
     _check_parameters(context)
@@ -52,14 +58,18 @@ def _teacher_fix(context: Context, student: str | None, *, than: str | None = No
     """Name the smallest listed teacher of the student."""
     base = listed(student) if student else None
     choices = [name for name in teachers_of(base.name) if name != than] if base else []
-    return context.fix(f"Set teacher_model to {choices[0]}", context.set(_TEACHER, choices[0])) if choices else None
+    return (
+        context.fix(_("Set teacher_model to {name}").format(name=choices[0]), context.set(_TEACHER, choices[0]))
+        if choices
+        else None
+    )
 
 
 def _check_no_teacher(context: Context) -> None:
     if context.is_filled(_TEACHER) and "teacher_model" not in context.values:
         return
     fix = _teacher_fix(context, context.model_name)
-    message = "training.type is pg_opd, but there is no teacher_model."
+    message = _("training.type is pg_opd, but there is no teacher_model.")
     context.report_at("teacher-missing", _TYPE, message, fix=fix)
 
 
@@ -70,31 +80,51 @@ def _check_pair(context: Context, teacher: str) -> None:
     base = listed(student)
     offered = teachers_of(base.name) if base else ()
     if family_of(teacher) != family_of(student):
-        message = f"{teacher} is of another family than {student} ({family_of(student)})."
+        message = _("{teacher} is of another family than {student} ({family}).").format(
+            teacher=teacher, student=student, family=family_of(student)
+        )
         context.report_at("teacher-family", _TEACHER, message, fix=_teacher_fix(context, student))
         return
     size, own = billions_of(teacher), billions_of(student)
     if teacher == student or (size is not None and own is not None and size <= own):
-        message = f"{teacher} is not stronger than {student}."
+        message = _("{teacher} is not stronger than {student}.").format(teacher=teacher, student=student)
         context.report_at("teacher-weak", _TEACHER, message, fix=_teacher_fix(context, student, than=teacher))
     elif offered and teacher not in offered:
         guess = closest(teacher, offered)
-        fix = context.fix(f"Write {guess}", context.set(_TEACHER, guess)) if guess else None
-        message = f"{teacher} is none of the teachers of {student}: {', '.join(offered)}."
+        fix = context.fix(_("Write {text}").format(text=guess), context.set(_TEACHER, guess)) if guess else None
+        message = _("{teacher} is none of the teachers of {student}: {offered}.").format(
+            teacher=teacher, student=student, offered=", ".join(offered)
+        )
         context.report_at("teacher-unlisted", _TEACHER, message, fix=fix)
     if not offered:
         students = ", ".join(model.name for model in MODELS.values() if "student" in model.uses)
-        context.report_at("student-unlisted", ("model", "name"), f"OPD is offered for {students}; not for {student}.")
+        context.report_at(
+            "student-unlisted",
+            ("model", "name"),
+            _("OPD is offered for {students}; not for {student}.").format(students=students, student=student),
+        )
 
 
 def _check_parameters(context: Context) -> None:
     hyper = context.hyper
     if hyper.get("algorithm") not in (None, "gspo"):
-        fix = context.fix("Set algorithm to gspo", context.set((*_HYPER, "algorithm"), "gspo"))
-        context.report_at("opd-algorithm", (*_HYPER, "algorithm"), f"OPD does not take {hyper['algorithm']}.", fix=fix)
+        fix = context.fix(_("Set algorithm to gspo"), context.set((*_HYPER, "algorithm"), "gspo"))
+        context.report_at(
+            "opd-algorithm",
+            (*_HYPER, "algorithm"),
+            _("OPD does not take {name}.").format(name=hyper["algorithm"]),
+            fix=fix,
+        )
     if hyper.get("lr_scheduler_type") == "linear":
-        fix = context.fix("Set lr_scheduler_type to cosine", context.set((*_HYPER, "lr_scheduler_type"), "cosine"))
-        context.report_at("opd-scheduler", (*_HYPER, "lr_scheduler_type"), "OPD does not take linear.", fix=fix)
+        fix = context.fix(_("Set lr_scheduler_type to cosine"), context.set((*_HYPER, "lr_scheduler_type"), "cosine"))
+        context.report_at(
+            "opd-scheduler",
+            (*_HYPER, "lr_scheduler_type"),
+            _("OPD does not take {name}.").format(name="linear"),
+            fix=fix,
+        )
     if hyper.get("save_strategy") == "no":
-        fix = context.fix("Set save_strategy to epoch", context.set((*_HYPER, "save_strategy"), "epoch"))
-        context.report_at("opd-save", (*_HYPER, "save_strategy"), "OPD does not take no.", fix=fix)
+        fix = context.fix(_("Set save_strategy to epoch"), context.set((*_HYPER, "save_strategy"), "epoch"))
+        context.report_at(
+            "opd-save", (*_HYPER, "save_strategy"), _("OPD does not take {name}.").format(name="no"), fix=fix
+        )

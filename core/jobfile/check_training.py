@@ -2,6 +2,7 @@
 
 import math
 
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.jobfile.blocks import fitting_batch
 from agentic_rl_tui.core.jobfile.catalog import is_dense, is_moe, listed
 from agentic_rl_tui.core.jobfile.context import Context
@@ -28,7 +29,9 @@ def check_training(context: Context, *, is_opd: bool) -> None:
 
 
 def _set(context: Context, key: str, value: int | float | str, *, is_safe: bool = True) -> Fix | None:
-    return context.fix(f"Set {key} to {value}", context.set((*HYPER, key), value), is_safe=is_safe)
+    return context.fix(
+        _("Set {key} to {value}").format(key=key, value=value), context.set((*HYPER, key), value), is_safe=is_safe
+    )
 
 
 def _whole(context: Context, key: str) -> int | None:
@@ -42,17 +45,19 @@ def _check_missing(context: Context, is_opd: bool) -> None:
     if not missing:
         return
     edits = context.fill(HYPER, {key: context.expected[key] for key in missing})
-    fix = context.fix("Add them with the values of a quick check", edits)
-    many = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''}"
-    verb = "is" if len(missing) == 1 else "are"
-    context.report_at("parameters-missing", HYPER, f"{many} {verb} not set.", fix=fix)
+    fix = context.fix(_("Add them with the values of a quick check"), edits)
+    names = ", ".join(missing[:4])
+    if len(missing) > 4:
+        names = _("{names} and {count} more").format(names=names, count=len(missing) - 4)
+    message = ngettext("{names} is not set.", "{names} are not set.", len(missing)).format(names=names)
+    context.report_at("parameters-missing", HYPER, message, fix=fix)
 
 
 def _check_batches(context: Context) -> None:
     batch, rollouts, mini = (_whole(context, key) for key in ("batch_size", "n_rollouts", "ppo_mini_batch_size"))
     if batch and rollouts and mini and mini > batch * rollouts:
         samples = f"batch_size {batch} x n_rollouts {rollouts} = {batch * rollouts}"
-        message = f"ppo_mini_batch_size {mini} > {samples} samples a step."
+        message = _("ppo_mini_batch_size {mini} > {samples} samples a step.").format(mini=mini, samples=samples)
         fix = _set(context, "ppo_mini_batch_size", batch * rollouts)
         context.report_at("mini-batch", (*HYPER, "ppo_mini_batch_size"), message, fix=fix)
     rows = context.training_rows
@@ -60,7 +65,9 @@ def _check_batches(context: Context) -> None:
         context.report_at(
             "rows-batch",
             (*HYPER, "batch_size"),
-            f"batch_size {batch} needs more than {batch} training rows; there are {rows}.",
+            _("batch_size {batch} needs more than {batch} training rows; there are {rows}.").format(
+                batch=batch, rows=rows
+            ),
             fix=_smaller_batch(context, rows, rollouts, mini),
         )
 
@@ -72,7 +79,7 @@ def _smaller_batch(context: Context, rows: int, rollouts: int | None, mini: int 
     edits = [context.set((*HYPER, "batch_size"), batch)]
     if rollouts and mini and mini > batch * rollouts:
         edits.append(context.set((*HYPER, "ppo_mini_batch_size"), batch * rollouts))
-    return context.fix(f"Set batch_size to {batch}", *edits)
+    return context.fix(_("Set batch_size to {batch}").format(batch=batch), *edits)
 
 
 def _check_gpus(context: Context) -> None:
@@ -85,18 +92,22 @@ def _check_gpus(context: Context) -> None:
             place = next(key for key in keys if key in hyper)
             better = math.ceil(total / product) * product
             fix = _set(context, keys[0], better, is_safe=False) if better <= 1024 else None
-            message = f"n_gpus_training {total} is no multiple of tensor {tensor} x pipeline {pipeline} = {product}."
+            message = _(
+                "n_gpus_training {total} is no multiple of tensor {tensor} x pipeline {pipeline} = {product}."
+            ).format(total=total, tensor=tensor, pipeline=pipeline, product=product)
             context.report_at("gpu-product", (*HYPER, place), message, fix=fix)
     engine = _whole(context, "inference_tensor_parallel_size")
     if engine is not None:
         gpus = hyper.get("n_gpus_rollout", 8)
         if gpus % engine:
-            message = f"n_gpus_rollout {gpus} is no multiple of inference_tensor_parallel_size {engine}."
+            message = _("n_gpus_rollout {gpus} is no multiple of inference_tensor_parallel_size {engine}.").format(
+                gpus=gpus, engine=engine
+            )
             context.report_at("gpu-inference", (*HYPER, "inference_tensor_parallel_size"), message)
     experts, model = _whole(context, "expert_model_parallel_size"), context.model_name
     if experts and experts > 1 and model and is_dense(model):
         fix = _set(context, "expert_model_parallel_size", 1)
-        message = f"{model} is dense; expert_model_parallel_size must be 1."
+        message = _("{model} is dense; expert_model_parallel_size must be 1.").format(model=model)
         context.report_at("expert-parallel-dense", (*HYPER, "expert_model_parallel_size"), message, fix=fix)
 
 
@@ -104,11 +115,13 @@ def _check_lengths(context: Context) -> None:
     longest, prompt = _whole(context, "max_length"), _whole(context, "max_prompt_length")
     if longest and prompt and prompt >= longest:
         fix = _set(context, "max_prompt_length", longest // 4) if longest >= 4 else None
-        message = f"max_prompt_length {prompt} leaves no token for an answer within max_length {longest}."
+        message = _("max_prompt_length {prompt} leaves no token for an answer within max_length {longest}.").format(
+            prompt=prompt, longest=longest
+        )
         context.report_at("prompt-length", (*HYPER, "max_prompt_length"), message, fix=fix)
     if longest and longest >= 32_768:
         fix = None if prompt and prompt >= 8192 else _set(context, "max_length", 8192, is_safe=False)
-        message = f"max_length {longest} is rarely needed; 8192 to 16384 is usual."
+        message = _("max_length {longest} is rarely needed; 8192 to 16384 is usual.").format(longest=longest)
         context.report_at("length-large", (*HYPER, "max_length"), message, fix=fix)
 
 
@@ -119,18 +132,22 @@ def _check_habits(context: Context, is_opd: bool) -> None:
     if isinstance(rate, (int, float)):
         if rate >= 5e-5:
             fix = _set(context, "learning_rate", 5e-6, is_safe=False)
-            message = f"learning_rate {rate:g} is one of supervised tuning; RL wants 1.0e-6 to 7.0e-6."
+            message = _("learning_rate {rate:g} is one of supervised tuning; RL wants 1.0e-6 to 7.0e-6.").format(
+                rate=rate
+            )
             context.report_at("lr-high", (*HYPER, "learning_rate"), message, fix=fix)
         elif rate == 0:
             fix = _set(context, "learning_rate", 2e-6, is_safe=False)
-            context.report_at("lr-zero", (*HYPER, "learning_rate"), "learning_rate is 0.", fix=fix)
+            context.report_at("lr-zero", (*HYPER, "learning_rate"), _("learning_rate is 0."), fix=fix)
     epochs = _whole(context, "n_epochs")
     if epochs and epochs >= 10:
         fix = _set(context, "n_epochs", 3, is_safe=False)
-        context.report_at("epochs-many", (*HYPER, "n_epochs"), f"{epochs} epochs; 1 to 5 is usual.", fix=fix)
+        context.report_at(
+            "epochs-many", (*HYPER, "n_epochs"), _("{epochs} epochs; 1 to 5 is usual.").format(epochs=epochs), fix=fix
+        )
     if _whole(context, "n_rollouts") == 1:
         fix = _set(context, "n_rollouts", 8, is_safe=False)
-        context.report_at("rollouts-one", (*HYPER, "n_rollouts"), "n_rollouts is 1; 8 is usual.", fix=fix)
+        context.report_at("rollouts-one", (*HYPER, "n_rollouts"), _("n_rollouts is 1; 8 is usual."), fix=fix)
     _check_kl(context, is_opd)
 
 
@@ -140,15 +157,20 @@ def _check_kl(context: Context, is_opd: bool) -> None:
     if penalty is None:
         return
     if is_opd:
-        context.report_at("opd-kl", place, "kl_loss_coef is not used in OPD.")
+        context.report_at("opd-kl", place, _("kl_loss_coef is not used in OPD."))
     elif algorithm == "dapo":
         if penalty > 0:
             fix = _set(context, "kl_loss_coef", 0.0, is_safe=False)
-            context.report_at("kl-dapo", place, "dapo runs with kl_loss_coef 0.", fix=fix)
+            context.report_at("kl-dapo", place, _("dapo runs with kl_loss_coef 0."), fix=fix)
     elif penalty == 0:
         usual = 0.04 if algorithm == "grpo" else 0.001
         fix = _set(context, "kl_loss_coef", usual, is_safe=False)
-        context.report_at("kl-zero", place, f"kl_loss_coef is 0; {usual} is usual for {algorithm}.", fix=fix)
+        context.report_at(
+            "kl-zero",
+            place,
+            _("kl_loss_coef is 0; {usual} is usual for {algorithm}.").format(usual=usual, algorithm=algorithm),
+            fix=fix,
+        )
 
 
 def _check_algorithm(context: Context) -> None:
@@ -157,12 +179,14 @@ def _check_algorithm(context: Context) -> None:
         edits = [context.set((*HYPER, "algorithm"), "gspo")]
         if context.hyper.get("kl_loss_coef") == 0:
             edits.append(context.set((*HYPER, "kl_loss_coef"), 0.001))
-        fix = context.fix("Set algorithm to gspo", *edits)
-        message = f"{model} is a mixture of experts, which {algorithm} does not train stably."
+        fix = context.fix(_("Set algorithm to gspo"), *edits)
+        message = _("{model} is a mixture of experts, which {algorithm} does not train stably.").format(
+            model=model, algorithm=algorithm
+        )
         context.report_at("moe-algorithm", (*HYPER, "algorithm"), message, fix=fix)
     keys = [key for key in context.hyper if key.startswith("opd_teacher_")]
     if keys:
-        message = f"{keys[0]} does nothing without a teacher_model."
+        message = _("{key} does nothing without a teacher_model.").format(key=keys[0])
         context.report_at("opd-keys", (*HYPER, keys[0]), message)
 
 
@@ -173,18 +197,26 @@ def _check_steps(context: Context) -> None:
     evaluate, save = _whole(context, "eval_steps"), _whole(context, "save_steps")
     if evaluate and evaluate > steps.high:
         fix = _set(context, "eval_steps", max(1, steps.low // 10), is_safe=False)
-        message = f"eval_steps {evaluate} > {steps} steps in all: validation never runs."
+        message = _("eval_steps {evaluate} > {steps} steps in all: validation never runs.").format(
+            evaluate=evaluate, steps=steps
+        )
         context.report_at("eval-never", (*HYPER, "eval_steps"), message, fix=fix)
     elif evaluate and steps.low // evaluate > 100:
-        message = f"{steps.low // evaluate} validations in {steps} steps; eval_steps of {steps.low // 20} is enough."
+        message = _("{count} validations in {steps} steps; eval_steps of {enough} is enough.").format(
+            count=steps.low // evaluate, steps=steps, enough=steps.low // 20
+        )
         fix = _set(context, "eval_steps", steps.low // 20, is_safe=False)
         context.report_at("eval-often", (*HYPER, "eval_steps"), message, fix=fix)
     if save and context.expected.get("save_strategy") == "steps" and save > steps.high:
         fix = _set(context, "save_steps", max(1, steps.low // 5), is_safe=False)
-        message = f"save_steps {save} > {steps} steps in all: there is no checkpoint before the end."
+        message = _("save_steps {save} > {steps} steps in all: there is no checkpoint before the end.").format(
+            save=save, steps=steps
+        )
         context.report_at("save-never", (*HYPER, "save_steps"), message, fix=fix)
     elif save and evaluate and save < evaluate and context.expected.get("save_strategy") == "steps":
-        message = f"save_steps {save} < eval_steps {evaluate}: most checkpoints are never validated."
+        message = _("save_steps {save} < eval_steps {evaluate}: most checkpoints are never validated.").format(
+            save=save, evaluate=evaluate
+        )
         context.report_at("save-often", (*HYPER, "save_steps"), message)
 
 
@@ -193,5 +225,7 @@ def _check_units(context: Context) -> None:
     units = resources.get("mtu_capacity") if isinstance(resources, dict) else None
     known = listed(model) if model else None
     if known and known.units and isinstance(units, int) and units < known.units:
-        message = f"mtu_capacity {units}; {known.units} are advised for {known.name}."
+        message = _("mtu_capacity {units}; {advised} are advised for {name}.").format(
+            units=units, advised=known.units, name=known.name
+        )
         context.report_at("units-few", ("training", "resources", "mtu_capacity"), message)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.jobfile.blocks import function_block
 from agentic_rl_tui.core.jobfile.catalog import MODELS, listed, teachers_of
 from agentic_rl_tui.core.jobfile.facts import WorkspaceFacts
@@ -18,9 +19,9 @@ from agentic_rl_tui.core.models.processors import BadClassPath, ClassPath, Proce
 
 _MODEL_NAME = re.compile(r"^model:[ \t]*(?:#.*)?\r?\n[ \t]+name:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
 _ENV = {
-    "ENABLE_TRAJECTORY": ('"false"', "turns tracing off, which saves money on large runs"),
-    "LOG_LEVEL": ("INFO", "DEBUG, INFO, WARNING, ERROR or CRITICAL"),
-    "AGENTIC_RL_FORCE_FLUSH_MODE": ("request", "when traces are sent: none, shutdown or request"),
+    "ENABLE_TRAJECTORY": ('"false"', N_("turns tracing off, which saves money on large runs")),
+    "LOG_LEVEL": ("INFO", N_("DEBUG, INFO, WARNING, ERROR or CRITICAL")),
+    "AGENTIC_RL_FORCE_FLUSH_MODE": ("request", N_("when traces are sent: none, shutdown or request")),
 }
 _FIXED_VALUES = {
     "charge_type": ("mtu_postpaid",),
@@ -88,7 +89,7 @@ def _keys(place: Place, facts: WorkspaceFacts | None) -> list[Completion]:
     end = _word_end(place.line.text, start)
     has_colon = place.line.key is not None
     options = [
-        (name, name if has_colon else _key_text(key, place.depth), _first_sentence(key.meaning))
+        (name, name if has_colon else _key_text(key, place.depth), _first_sentence(_(key.meaning)))
         for name, key in section.keys.items()
         if name not in taken
     ]
@@ -138,12 +139,18 @@ def _free_keys(place: Place, facts: WorkspaceFacts | None) -> list[Completion]:
     taken = {sibling.key for sibling in place.siblings()}
     options: list[tuple[str, str, str]] = []
     if path and path[-1] == "env":
-        options = [(name, f"{name}: {value}", detail) for name, (value, detail) in _ENV.items()]
+        options = [(name, f"{name}: {value}", _(detail)) for name, (value, detail) in _ENV.items()]
     elif path and path[-1] == "reward_metric_weight":
         info = _class_of(place, facts)
         for sub in info.sub_rewards if info else ():
             weight = sub.weight if sub.weight is not None else 1.0
-            options.append((sub.name, f"{render_text(sub.name)}: {render_scalar(weight)}", f"sub-reward {sub.method}"))
+            options.append(
+                (
+                    sub.name,
+                    f"{render_text(sub.name)}: {render_scalar(weight)}",
+                    _("sub-reward {method}").format(method=sub.method),
+                )
+            )
     start = min(place.depth, place.column)
     end = len(place.line.text.rstrip()) if place.line.key is None else _word_end(place.line.text, start)
     free = [option for option in options if option[0] not in taken]
@@ -213,7 +220,7 @@ def _options(
             value, reason = preset.values[name]
             found.setdefault(render_scalar(value), f"{preset.name}: {reason}")
     if key.default and key.kind in (Kind.INT, Kind.NUMBER):
-        found.setdefault(key.default, "default")
+        found.setdefault(key.default, _("default"))
     return found.items()
 
 
@@ -222,7 +229,7 @@ def _choice(value: str) -> str:
 
 
 def _models(_text: str, _place: Place, _facts: WorkspaceFacts | None) -> list[tuple[str, str]]:
-    return [(model.name, "mixture of experts" if model.is_moe else "dense") for model in MODELS.values()]
+    return [(model.name, _("mixture of experts") if model.is_moe else _("dense")) for model in MODELS.values()]
 
 
 def _teachers(text: str, _place: Place, _facts: WorkspaceFacts | None) -> list[tuple[str, str]]:
@@ -230,7 +237,7 @@ def _teachers(text: str, _place: Place, _facts: WorkspaceFacts | None) -> list[t
     base = listed(match[1]) if match else None
     names = teachers_of(base.name) if base else ()
     if names:
-        return [(name, f"teacher of {base.name}" if base else "") for name in names]
+        return [(name, _("teacher of {name}").format(name=base.name) if base else "") for name in names]
     return [(model.name, "teacher") for model in MODELS.values() if "teacher" in model.uses]
 
 
@@ -246,7 +253,7 @@ def _data_files(_text: str, _place: Place, facts: WorkspaceFacts | None) -> list
     for name in _files(facts):
         if name.endswith((".jsonl", ".ndjson")):
             rows = facts.rows(name) if facts else None
-            found.append((f"./{name}", f"{rows} rows" if rows is not None else "data set"))
+            found.append((f"./{name}", _("{rows} rows").format(rows=rows) if rows is not None else _("data set")))
     return found
 
 
@@ -280,11 +287,11 @@ def _matching(options: Iterable[tuple[str, str, str]], typed: str, start: int, e
         plain = label.lower()
         if needle in plain:
             ranked.append((not plain.startswith(needle), order, Completion(label, insert, detail, start + 1, end + 1)))
-    return [completion for _, _, completion in sorted(ranked, key=lambda item: item[:2])]
+    return [completion for _starts, _order, completion in sorted(ranked, key=lambda item: item[:2])]
 
 
 def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.;:])\s", text, maxsplit=1)[0].rstrip(".;:")
+    return re.split(r"(?<=[.;:])\s|(?<=[。；：])", text, maxsplit=1)[0].rstrip(".;:。；：")
 
 
 def describe(text: str, line: int, col: int) -> KeyDoc | None:
@@ -295,6 +302,8 @@ def describe(text: str, line: int, col: int) -> KeyDoc | None:
         key = key_at(path)
         if key is not None and key.name:
             shown = ".".join("[]" if isinstance(step, int) else step for step in path).replace(".[]", "[]")
-            return KeyDoc(key.name, shown, key.meaning, key.kind.value, key.range_text, key.default, key.source)
+            return KeyDoc(
+                key.name, shown, _(key.meaning), _(key.kind.value), key.range_text, _(key.default), key.source
+            )
         path = path[:-1]
     return None

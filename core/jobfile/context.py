@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.diagnostics import Diagnostic, Fix, Severity
 from agentic_rl_tui.core.jobfile.edit import CannotEdit, Edits, Patcher
 from agentic_rl_tui.core.jobfile.facts import WorkspaceFacts
@@ -164,7 +165,7 @@ class Context:
         if isinstance(place, Node):
             if place.tag == GIVEN:
                 fix = None
-                message = f"{message} (given outside the file)"
+                message = _("{message} (given outside the file)").format(message=message)
             start, end = self._span(place)
         else:
             start, end = place or (self.source.shift, self.source.shift + 1)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.document import JobDocument
 from agentic_rl_tui.core.jobfile.model import JobFile
 from agentic_rl_tui.core.models.errors import ConfigError
@@ -45,7 +46,7 @@ def diff(a: JobFile | JobDocument, b: JobFile | JobDocument) -> list[KeyChange]:
 def _job(source: JobFile | JobDocument) -> Mapping[str, Any]:
     job = source.job if isinstance(source, JobDocument) else source
     if job is None:
-        raise ConfigError("A job file with broken syntax cannot be compared.", advice="Correct its syntax first.")
+        raise ConfigError(_("A job file with broken syntax cannot be compared."), advice=_("Correct its syntax first."))
     return job.model_dump(mode="json", exclude_none=True)
 
 

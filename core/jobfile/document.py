@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.blocks import starting_values
 from agentic_rl_tui.core.jobfile.check_data import check_data
 from agentic_rl_tui.core.jobfile.check_functions import check_functions, collect_functions
@@ -71,7 +72,9 @@ def load(
         raw = path.read_bytes()
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"The job file {path} cannot be read: {error}.", advice="Check the path and its permissions.", number=1001
+            _("The job file {path} cannot be read: {error}.").format(path=path, error=error),
+            advice=_("Check the path and its permissions."),
+            number=1001,
         ) from error
     text, problem = decode(raw)
     return _check(text, path, facts, overrides, problem)
@@ -81,13 +84,16 @@ def decode(raw: bytes) -> tuple[str, tuple[int, str] | None]:
     """The text of a file, and (offset, sentence) where it is not UTF-8. Bytes that fit nowhere become U+FFFD."""
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if raw.startswith(mark):
-            return raw.decode(encoding, "replace"), (0, "The file is UTF-16; save it as UTF-8.")
+            return raw.decode(encoding, "replace"), (0, _("The file is UTF-16; save it as UTF-8."))
     try:
         return raw.decode("utf-8"), None
     except UnicodeDecodeError as error:
         offset = len(raw[: error.start].decode("utf-8"))
         byte = raw[error.start]
-        return raw.decode("utf-8", "replace"), (offset, f"Byte 0x{byte:02x} is no UTF-8; save the file as UTF-8.")
+        return raw.decode("utf-8", "replace"), (
+            offset,
+            _("Byte 0x{byte:02x} is no UTF-8; save the file as UTF-8.").format(byte=byte),
+        )
 
 
 def check(
@@ -143,7 +149,11 @@ def _check_meaning(context: Context) -> None:
     opd = is_opd(context)
     name = context.values.get("name")
     if isinstance(name, str) and not 1 <= len(name) <= 256:
-        context.report_at("name-length", ("name",), f"The name has {len(name)} characters; 1 to 256 are allowed.")
+        context.report_at(
+            "name-length",
+            ("name",),
+            _("The name has {count} characters; 1 to 256 are allowed.").format(count=len(name)),
+        )
     check_data(context)
     context.expected = starting_values(context.hyper, is_opd=opd, rows=context.training_rows) | context.hyper
     context.functions = collect_functions(context)
@@ -157,8 +167,8 @@ def _check_meaning(context: Context) -> None:
 def _check_text(context: Context) -> None:
     text = context.source.text
     if context.source.shift:
-        fix = Fix("Remove the byte order mark", (TextEdit(0, 1, ""),))
-        context.report("byte-order-mark", (0, 1), "The file begins with a byte order mark.", fix=fix)
+        fix = Fix(_("Remove the byte order mark"), (TextEdit(0, 1, ""),))
+        context.report("byte-order-mark", (0, 1), _("The file begins with a byte order mark."), fix=fix)
     if "\r\n" in text:
         lone = _LONE_LF.search(text)
         if lone:
@@ -168,8 +178,8 @@ def _check_text(context: Context) -> None:
                 for match in _ALL_BREAKS.finditer(text)
                 if match[0] != newline
             )
-            fix = Fix("Make all line ends alike", edits)
-            message = "Some lines end in CRLF and some in LF."
+            fix = Fix(_("Make all line ends alike"), edits)
+            message = _("Some lines end in CRLF and some in LF.")
             context.report("line-ends", (lone.start(), lone.end()), message, fix=fix)
 
 
@@ -178,7 +188,7 @@ def _report_syntax(context: Context, problem: SyntaxProblem) -> None:
     message = problem.message[:1].upper() + problem.message[1:] + "."
     if problem.kind == "tab":
         text = context.source.text[problem.start : problem.end]
-        fix = Fix("Indent with spaces", (TextEdit(problem.start, problem.end, text.replace("\t", "  ")),))
+        fix = Fix(_("Indent with spaces"), (TextEdit(problem.start, problem.end, text.replace("\t", "  ")),))
         context.report("yaml-tab", place, message, fix=fix)
     elif problem.kind == "empty":
         context.report("yaml-empty", place, message)

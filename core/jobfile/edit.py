@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.diagnostics import TextEdit
 from agentic_rl_tui.core.jobfile.render import (
     STEP,
@@ -67,7 +68,7 @@ class Patcher:
             if not rest:
                 return () if _same(found, value) else self._keep_anchors(self._replace(node, step, found, value))
             node = found
-        raise CannotEdit("The whole file cannot be replaced by a value.")
+        raise CannotEdit(_("The whole file cannot be replaced by a value."))
 
     def fill(self, path: Path, values: Mapping[str, Any]) -> Edits:
         """Add keys that a section lacks or leaves empty, each behind the one that the schema puts before it."""
@@ -93,7 +94,7 @@ class Patcher:
         if node is None or is_null(node) or (isinstance(node, SequenceNode) and not node.value):
             return self.set(path, [value])
         if not isinstance(node, SequenceNode):
-            raise CannotEdit(f"{_words(path)} is no list.")
+            raise CannotEdit(_("{path} is no list.").format(path=_words(path)))
         if is_flow(node):
             return self._insert_flow(node, render_inline(value))
         lines = item_lines(value, self._column(node))
@@ -134,9 +135,9 @@ class Patcher:
 
     def _root(self) -> Node:
         if self.source.root is None or not self.source.is_whole:
-            raise CannotEdit("The file cannot be edited this way before its YAML syntax is right.")
+            raise CannotEdit(_("The file cannot be edited this way before its YAML syntax is right."))
         if not isinstance(self.source.root, MappingNode):
-            raise CannotEdit("The file is no mapping of keys to values.")
+            raise CannotEdit(_("The file is no mapping of keys to values."))
         return self.source.root
 
     def _column(self, node: Node) -> int:
@@ -151,7 +152,7 @@ class Patcher:
 
     def _refuse_complex(self, key: Node) -> None:
         if self.text[: self.source.start(key)].rstrip(" ").endswith("?"):
-            raise CannotEdit(f"{key_text(key)!r} is written as a complex key, which is not edited.")
+            raise CannotEdit(_("{key!r} is written as a complex key, which is not edited.").format(key=key_text(key)))
 
     def _keep_anchors(self, edits: Edits) -> Edits:
         """Refuse patches that take an anchor away while aliases still lead to it."""
@@ -161,7 +162,7 @@ class Patcher:
             alias = re.compile(rf"\*{re.escape(name)}(?![^\s,\[\]{{}}])")
             places = [match.start() for match in alias.finditer(self.text)]
             if any(not any(edit.start <= place < edit.end for edit in edits) for place in places):
-                raise CannotEdit(f"Other places refer to the anchor &{name}, which would be lost.")
+                raise CannotEdit(_("Other places refer to the anchor &{name}, which would be lost.").format(name=name))
         return edits
 
     def _line_end(self, offset: int) -> int:
@@ -178,7 +179,9 @@ class Patcher:
         if isinstance(parent, SequenceNode) and step == len(parent.value):
             return self.append(path, value)
         if not isinstance(parent, MappingNode) or not isinstance(step, str):
-            raise CannotEdit(f"{_words(path)} holds a single value; {step!r} has no place in it.")
+            raise CannotEdit(
+                _("{path} holds a single value; {step!r} has no place in it.").format(path=_words(path), step=step)
+            )
         if is_flow(parent) or not parent.value:
             return self._insert_flow(parent, f"{render_text(step)}: {render_inline(value)}")
         column = self._column(parent)
@@ -253,11 +256,11 @@ class Patcher:
             start, end = self.source.value_span(key, value)
             if colon is None:
                 if start == end:
-                    raise CannotEdit(f"{step!r} has no colon to put a value behind.")
-                raise CannotEdit(f"{step!r} is written as a complex key, which is not edited.")
+                    raise CannotEdit(_("{step!r} has no colon to put a value behind.").format(step=step))
+                raise CannotEdit(_("{step!r} is written as a complex key, which is not edited.").format(step=step))
             return colon.end(), start, end
         if self.source.start(old) < self.source.start(parent):
-            raise CannotEdit("This list item is an alias; edit the place it leads to.")
+            raise CannotEdit(_("This list item is an alias; edit the place it leads to."))
         start = self.source.start(old)
         return start, start, self.source.end(old)
 
@@ -287,7 +290,7 @@ class Patcher:
 
     def _remove_item(self, sequence: Node, index: int) -> Edits:
         if self.source.is_alias(sequence, index):
-            raise CannotEdit("This list item is an alias; edit the place it leads to.")
+            raise CannotEdit(_("This list item is an alias; edit the place it leads to."))
         start, end = self.source.start(sequence.value[index]), self.source.end(sequence.value[index])
         if is_flow(sequence):
             return self._remove_flow([self.source.start(item) for item in sequence.value], index, start, end)
@@ -309,7 +312,7 @@ class Patcher:
             place = lines.starts[line - 1] + column + (self.source.shift if line == 1 else 0)
             if place <= item_start and self.text[place : place + 1] == "-":
                 return place
-        raise CannotEdit("The dash of a list item was not found.")
+        raise CannotEdit(_("The dash of a list item was not found."))
 
     def _remove_lines(self, start: int, end: int, following: int | None) -> Edits:
         """Cut a block entry with its lines; one that begins behind a dash leaves the dash to its follower."""
@@ -364,4 +367,4 @@ def plain_value(node: Node, depth: int = 0) -> Any:
 
 
 def _words(path: Path) -> str:
-    return ".".join(map(str, path)) or "the file"
+    return ".".join(map(str, path)) or _("the file")

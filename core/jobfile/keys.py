@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from agentic_rl_tui.core.i18n import N_
+
 TRAINING_PAGE = "help.aliyun.com/zh/model-studio/rl-training-config-monitoring"
 OVERVIEW_PAGE = "help.aliyun.com/zh/model-studio/rl-training-overview"
 CHECKLIST_PAGE = "help.aliyun.com/zh/model-studio/rl-pre-submission-checklist"
@@ -19,17 +21,17 @@ CLIENT = "dashscope 2.0.2, as measured"
 class Kind(StrEnum):
     """What a value must be; the words are shown to users."""
 
-    TEXT = "text"
-    INT = "whole number"
-    NUMBER = "number"
-    BOOL = "true or false"
-    CHOICE = "one of a list"
-    SECTION = "section"
-    LIST = "list"
-    TEXTS = "list of texts"
-    NUMBERS = "names with numbers"
-    VALUES = "names with values"
-    ANY = "anything"
+    TEXT = N_("text")
+    INT = N_("whole number")
+    NUMBER = N_("number")
+    BOOL = N_("true or false")
+    CHOICE = N_("one of a list")
+    SECTION = N_("section")
+    LIST = N_("list")
+    TEXTS = N_("list of texts")
+    NUMBERS = N_("names with numbers")
+    VALUES = N_("names with values")
+    ANY = N_("anything")
 
 
 @dataclass(frozen=True, slots=True)

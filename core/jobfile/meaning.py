@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.document import JobDocument
 from agentic_rl_tui.core.jobfile.facts import WorkspaceFacts
 from agentic_rl_tui.core.jobfile.model import DatasetSpec, FunctionSpec, JobFile
@@ -75,7 +76,7 @@ def meaning(
     """
     job = document.job
     if job is None:
-        raise ConfigError("A file with broken syntax has no meaning yet.", advice="Correct its syntax first.")
+        raise ConfigError(_("A file with broken syntax has no meaning yet."), advice=_("Correct its syntax first."))
     facts = facts or document.facts
     datasets = tuple(_dataset(data, facts) for data in job.datasets)
     training = _sum_rows(datasets, "training")

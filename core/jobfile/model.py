@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.functions import FunctionKind, Runtime
 from agentic_rl_tui.core.models.processors import BadClassPath, ClassPath
 
@@ -63,7 +64,7 @@ class FcModel(_Part):
         """The class by its path from the workspace, zipdir included. Raises BadClassPath as `parsed_classpath`."""
         own, folder = self.parsed_classpath(), self.package_folder
         if folder is None:
-            raise BadClassPath(f"{self.zipdir!r} lies outside the workspace")
+            raise BadClassPath(_("{zipdir!r} lies outside the workspace").format(zipdir=self.zipdir))
         return ClassPath(f"{folder}/{own.path}", own.class_name) if folder else own
 
 

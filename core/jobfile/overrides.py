@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.context import Context
 from agentic_rl_tui.core.jobfile.schema import ROOT
 from agentic_rl_tui.core.jobfile.tree import (
@@ -122,7 +123,7 @@ class _Overlay:
         if isinstance(node, SequenceNode) and isinstance(step, str) and step.isdecimal():
             index = int(step)
             if index >= len(node.value):
-                raise _Misfit(f"there is no item {index}")
+                raise _Misfit(_("there is no item {index}").format(index=index))
             items = list(node.value)
             items[index] = self._with(items[index], rest, value)
             return SequenceNode(node.tag, items, node.start_mark, node.end_mark, node.flow_style)
@@ -179,7 +180,9 @@ class _Overlay:
         places = [index for index, node in enumerate(items) if _kind(node, "rollout") == kind]
         for key, values in parts.items():
             if len(values) != len(places):
-                message = f"{len(values)} values of {key} for {len(places)} functions of type {kind}."
+                message = _("{count} values of {key} for {functions} functions of type {kind}.").format(
+                    count=len(values), key=key, functions=len(places), kind=kind
+                )
                 self.context.report("list-length", None, message)
                 continue
             for index, value in zip(places, values, strict=True):
@@ -217,7 +220,7 @@ def _from_json(value: Any) -> Any:
     try:
         return json.loads(value)
     except ValueError as error:
-        raise _Misfit(f"this is no JSON: {error}") from error
+        raise _Misfit(_("this is no JSON: {error}").format(error=error)) from error
 
 
 _PLAIN: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
@@ -237,4 +240,4 @@ def _plain(value: Any) -> Any:
             return convert(value)
     if isinstance(value, Iterable):
         return [_plain(item) for item in value]
-    raise _Misfit(f"{type(value).__name__} is no value of a job file")
+    raise _Misfit(_("{kind} is no value of a job file").format(kind=type(value).__name__))

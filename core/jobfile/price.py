@@ -7,12 +7,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.jobfile.model import JobFile
 from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.paths import config_dir
 
 _OWN = Path(__file__).with_name("prices.toml")
-_APART = "functions and traces are billed apart"
+_APART = N_("functions and traces are billed apart")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,10 @@ class Price:
 
     def __str__(self) -> str:
         if self.total is None:
-            return f"{self.per_hour:,.2f} {self.currency} an hour"
-        return f"{self.total:,.2f} {self.currency} for {self.hours:g} h"
+            return _("{per_hour:,.2f} {currency} an hour").format(per_hour=self.per_hour, currency=self.currency)
+        return _("{total:,.2f} {currency} for {hours:g} h").format(
+            total=self.total, currency=self.currency, hours=self.hours
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Unknown:
     reason: str
 
     def __str__(self) -> str:
-        return "unknown"
+        return _("unknown")
 
 
 def load_prices(path: Path | None = None) -> tuple[UnitPrice, ...]:
@@ -76,14 +79,15 @@ def _load(path: Path, _changed_ns: int) -> tuple[UnitPrice, ...]:
         return tuple(_unit(entry) for entry in table.get("unit", ()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
-            f"The price file {path} cannot be used: {error!r}.", advice="Correct it, or remove it to use list prices."
+            _("The price file {path} cannot be used: {error!r}.").format(path=path, error=error),
+            advice=_("Correct it, or remove it to use list prices."),
         ) from error
 
 
 def _unit(entry: dict[str, Any]) -> UnitPrice:
     price = float(entry["per_hour"])
     if not (price > 0 and math.isfinite(price)):
-        raise ValueError(f"per_hour of {entry['code']} must be more than 0")
+        raise ValueError(_("per_hour of {entry} must be more than 0").format(entry=entry["code"]))
     return UnitPrice(
         code=str(entry["code"]),
         charge_types=tuple(map(str, entry["charge_types"])),
@@ -103,20 +107,22 @@ def estimate(
     code, charge, units = (resources.get(key) for key in ("mtu_spec_code", "charge_type", "mtu_capacity"))
     missing = [key for key in ("charge_type", "mtu_spec_code", "mtu_capacity") if resources.get(key) in (None, "")]
     if missing:
-        return Unknown(f"training.resources says nothing of {', '.join(missing)}.")
+        return Unknown(_("training.resources says nothing of {missing}.").format(missing=", ".join(missing)))
     if not isinstance(units, int) or isinstance(units, bool) or units < 1:
-        return Unknown("mtu_capacity is no whole number of units.")
+        return Unknown(_("mtu_capacity is no whole number of units."))
     known = [unit for unit in (load_prices() if prices is None else prices) if unit.code == code]
     fitting = [unit for unit in known if charge in unit.charge_types]
     if not fitting:
-        what = f"{code} with {charge}" if known else str(code)
-        return Unknown(f"No price of {what} is known; add it to prices.toml.")
+        what = _("{code} with {charge}").format(code=code, charge=charge) if known else str(code)
+        return Unknown(_("No price of {what} is known; add it to prices.toml.").format(what=what))
     unit = fitting[0]
     per_hour = unit.per_hour * units
-    basis = f"{units} x {unit.code} at {unit.per_hour:g} {unit.currency} an hour, billed by the {unit.billed_by}"
+    basis = _("{units} x {code} at {per_hour:g} {currency} an hour, billed by the {billed_by}").format(
+        units=units, code=unit.code, per_hour=unit.per_hour, currency=unit.currency, billed_by=unit.billed_by
+    )
     total = None
     if hours is not None:
         billed = math.ceil(round(hours * 60, 6)) / 60 if unit.billed_by == "minute" else hours
         total = per_hour * billed
         basis += f", {hours:g} h"
-    return Price(per_hour, unit.currency, units, hours, total, f"{basis}; {_APART}", unit.source, unit.date)
+    return Price(per_hour, unit.currency, units, hours, total, f"{basis}; {_(_APART)}", unit.source, unit.date)

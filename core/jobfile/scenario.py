@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from agentic_rl_tui.core.i18n import N_
 from agentic_rl_tui.core.jobfile.model import JobFile
 
-RL = "RL"
-OPD_TEACHER = "OPD: teacher only"
-OPD_REWARD = "OPD: teacher + reward"
-OPD_ROLLOUT = "OPD: teacher + rollout"
-OPD_ALL = "OPD: teacher + rollout + reward"
+RL = N_("RL")
+OPD_TEACHER = N_("OPD: teacher only")
+OPD_REWARD = N_("OPD: teacher + reward")
+OPD_ROLLOUT = N_("OPD: teacher + rollout")
+OPD_ALL = N_("OPD: teacher + rollout + reward")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +24,16 @@ class Scenario:
     task_reward: str
 
 
-_PLATFORM, _CUSTOM, _NONE = "made by the service", "from your rollout", "none"
+_PLATFORM, _CUSTOM, _NONE = N_("made by the service"), N_("from your rollout"), N_("none")
 
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        Scenario(RL, False, True, True, _CUSTOM, "your rewards"),
+        Scenario(RL, False, True, True, _CUSTOM, N_("your rewards")),
         Scenario(OPD_TEACHER, True, False, False, _PLATFORM, _NONE),
-        Scenario(OPD_REWARD, True, False, True, _PLATFORM, "your rewards"),
+        Scenario(OPD_REWARD, True, False, True, _PLATFORM, N_("your rewards")),
         Scenario(OPD_ROLLOUT, True, True, False, _CUSTOM, _NONE),
-        Scenario(OPD_ALL, True, True, True, _CUSTOM, "your rewards"),
+        Scenario(OPD_ALL, True, True, True, _CUSTOM, N_("your rewards")),
     )
 }
 

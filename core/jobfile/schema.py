@@ -3,6 +3,7 @@
 The checks, the completion and the help for the key under the cursor all read this table.
 """
 
+from agentic_rl_tui.core.i18n import N_
 from agentic_rl_tui.core.jobfile.keys import (
     CLIENT,
     FUNCTION_PAGE,
@@ -17,27 +18,27 @@ from agentic_rl_tui.core.jobfile.keys import (
 from agentic_rl_tui.core.jobfile.parameters import HYPER_PARAMETERS, RESOURCES
 
 RUNTIME = table(
-    Key("cpu", Kind.NUMBER, "Processor cores of one instance; 2 is usual.", "1", above=0, source=TRAINING_PAGE),
+    Key("cpu", Kind.NUMBER, N_("Processor cores of one instance; 2 is usual."), "1", above=0, source=TRAINING_PAGE),
     count(
         "memory_size",
         1_048_576,
-        "Memory of one instance in MB (not GB); 4096 or more is usual.",
+        N_("Memory of one instance in MB (not GB); 4096 or more is usual."),
         "10",
     ),
-    count("disk_size", 1_048_576, "Disk of one instance in MB; 512 or more is usual.", "10"),
+    count("disk_size", 1_048_576, N_("Disk of one instance in MB; 512 or more is usual."), "10"),
     count(
         "concurrency",
         100_000,
-        "Calls that one instance takes at once; 30 for functions that wait for a model, fewer for heavy ones.",
+        N_("Calls that one instance takes at once; 30 for functions that wait for a model, fewer for heavy ones."),
         "2",
     ),
-    count("capacity", 100_000, "Instances at the start.", "10"),
-    count("max_capacity", 100_000, "Most instances: the brake on a runaway bill.", "50"),
-    count("min_capacity", 100_000, "Fewest instances.", low=0),
+    count("capacity", 100_000, N_("Instances at the start."), "10"),
+    count("max_capacity", 100_000, N_("Most instances: the brake on a runaway bill."), "50"),
+    count("min_capacity", 100_000, N_("Fewest instances."), low=0),
     Key(
         "memory_scale_threshold",
         Kind.NUMBER,
-        "Share of memory in use above which instances are added, 0 to 1; 0.6 to 0.7 is usual.",
+        N_("Share of memory in use above which instances are added, 0 to 1; 0.6 to 0.7 is usual."),
         low=0,
         high=1,
         source=TRAINING_PAGE,
@@ -45,43 +46,57 @@ RUNTIME = table(
     Key(
         "concurrency_scale_threshold",
         Kind.NUMBER,
-        "Share of concurrency in use above which instances are added, 0 to 1; 0.6 to 0.7 is usual.",
+        N_("Share of concurrency in use above which instances are added, 0 to 1; 0.6 to 0.7 is usual."),
         low=0,
         high=1,
         source=TRAINING_PAGE,
     ),
-    Key("enable_vpc_config", Kind.BOOL, "Whether the function runs inside a private network.", source=CLIENT),
-    Key("enable_log", Kind.BOOL, "Whether the function's log is kept.", source=CLIENT),
-    Key("security_group_id", Kind.TEXT, "Security group of the private network.", source=CLIENT),
-    Key("vpc_id", Kind.TEXT, "Id of the private network.", source=CLIENT),
-    Key("vpc_role", Kind.TEXT, "Role under which the private network is joined.", source=CLIENT),
-    Key("layer_code", Kind.TEXT, "Dependency layer; set by registration.", source=CLIENT),
-    Key("switch_ids", Kind.TEXTS, "Switches of the private network.", source=CLIENT),
+    Key("enable_vpc_config", Kind.BOOL, N_("Whether the function runs inside a private network."), source=CLIENT),
+    Key("enable_log", Kind.BOOL, N_("Whether the function's log is kept."), source=CLIENT),
+    Key("security_group_id", Kind.TEXT, N_("Security group of the private network."), source=CLIENT),
+    Key("vpc_id", Kind.TEXT, N_("Id of the private network."), source=CLIENT),
+    Key("vpc_role", Kind.TEXT, N_("Role under which the private network is joined."), source=CLIENT),
+    Key("layer_code", Kind.TEXT, N_("Dependency layer; set by registration."), source=CLIENT),
+    Key("switch_ids", Kind.TEXTS, N_("Switches of the private network."), source=CLIENT),
     Key(
         "env",
         Kind.VALUES,
-        'Environment variables of the function. ENABLE_TRAJECTORY: "false" turns tracing off, which saves money on '
-        "large runs. The values are stored with the job: no secrets here.",
+        N_(
+            'Environment variables of the function. ENABLE_TRAJECTORY: "false" turns tracing off, which saves money on '
+            "large runs. The values are stored with the job: no secrets here."
+        ),
         source=OBSERVE_PAGE,
     ),
 )
 
 FCMODEL = table(
-    Key("zipdir", Kind.TEXT, "Folder to package, relative to this file.", "./", is_nullable=False),
+    Key("zipdir", Kind.TEXT, N_("Folder to package, relative to this file."), "./", is_nullable=False),
     Key(
         "classpath",
         Kind.TEXT,
-        "The class to run: pkg.module.Class, pkg.module:Class or path/file.py:Class, relative to zipdir.",
+        N_("The class to run: pkg.module.Class, pkg.module:Class or path/file.py:Class, relative to zipdir."),
         is_nullable=False,
     ),
-    Key("filepath", Kind.TEXT, "File of the class, with classname; classpath wins.", source=CLIENT, is_nullable=False),
-    Key("classname", Kind.TEXT, "Name of the class in filepath.", source=CLIENT, is_nullable=False),
     Key(
-        "requirements_path", Kind.TEXT, "Python requirements of the function.", "./requirements.txt", is_nullable=False
+        "filepath",
+        Kind.TEXT,
+        N_("File of the class, with classname; classpath wins."),
+        source=CLIENT,
+        is_nullable=False,
     ),
-    Key("extra_files", Kind.TEXTS, "Files from elsewhere that go into the package's top folder.", is_nullable=False),
-    Key("oss_id", Kind.TEXT, "Id of a package that was uploaded before.", source=CLIENT),
-    Key("oss_signed_url", Kind.TEXT, "Address of a package that was uploaded before.", source=CLIENT),
+    Key("classname", Kind.TEXT, N_("Name of the class in filepath."), source=CLIENT, is_nullable=False),
+    Key(
+        "requirements_path",
+        Kind.TEXT,
+        N_("Python requirements of the function."),
+        "./requirements.txt",
+        is_nullable=False,
+    ),
+    Key(
+        "extra_files", Kind.TEXTS, N_("Files from elsewhere that go into the package's top folder."), is_nullable=False
+    ),
+    Key("oss_id", Kind.TEXT, N_("Id of a package that was uploaded before."), source=CLIENT),
+    Key("oss_signed_url", Kind.TEXT, N_("Address of a package that was uploaded before."), source=CLIENT),
 )
 
 FUNCTION_KINDS = ("rollout", "reward", "group_reward")
@@ -89,34 +104,39 @@ FUNCTION_KINDS = ("rollout", "reward", "group_reward")
 FUNCTION = Key(
     "functions[]",
     Kind.SECTION,
-    "One function of the job.",
+    N_("One function of the job."),
     is_nullable=False,
     keys=table(
         Key(
             "type",
             Kind.CHOICE,
-            "What the function does: rollout makes trajectories, reward scores one, group_reward scores all attempts "
-            "at one prompt together.",
+            N_(
+                "What the function does: rollout makes trajectories, reward scores one, group_reward scores all "
+                "attempts "
+                "at one prompt together."
+            ),
             choices=FUNCTION_KINDS,
             is_nullable=False,
         ),
-        Key("name", Kind.TEXT, "Name of the function; each only once in a file.", "made up"),
-        count("timeout", 86_400, "Seconds one call may take; 600 for a rollout, 120 for a reward."),
-        Key("weight", Kind.NUMBER, "Share of this reward in the total; rewards only.", source=FUNCTION_PAGE),
+        Key("name", Kind.TEXT, N_("Name of the function; each only once in a file."), N_("made up")),
+        count("timeout", 86_400, N_("Seconds one call may take; 600 for a rollout, 120 for a reward.")),
+        Key("weight", Kind.NUMBER, N_("Share of this reward in the total; rewards only."), source=FUNCTION_PAGE),
         Key(
             "reward_metric_weight",
             Kind.NUMBERS,
-            "Weights of the reward's sub-rewards by name. The total is the sum of weight x sub-weight x this, "
-            "normalised.",
+            N_(
+                "Weights of the reward's sub-rewards by name. The total is the sum of weight x sub-weight x this, "
+                "normalised."
+            ),
             source=FUNCTION_PAGE,
         ),
-        Key("entity_id", Kind.TEXT, "Id of a function that is registered already; it is not registered again."),
-        Key("instance_id", Kind.TEXT, "Id of a loaded instance; not used when a job is submitted.", source=CLIENT),
-        Key("instance_status", Kind.INT, "State of the instance; not used when a job is submitted.", source=CLIENT),
-        Key("instance_url", Kind.TEXT, "Address of the instance; not used when a job is submitted.", source=CLIENT),
-        Key("instance_token", Kind.TEXT, "Token of the instance; not used when a job is submitted.", source=CLIENT),
-        Key("fcmodel", Kind.SECTION, "What to package and which class to run.", keys=FCMODEL, is_nullable=False),
-        Key("runtime", Kind.SECTION, "Resources of the function.", keys=RUNTIME),
+        Key("entity_id", Kind.TEXT, N_("Id of a function that is registered already; it is not registered again.")),
+        Key("instance_id", Kind.TEXT, N_("Id of a loaded instance; not used when a job is submitted."), source=CLIENT),
+        Key("instance_status", Kind.INT, N_("State of the instance; not used when a job is submitted."), source=CLIENT),
+        Key("instance_url", Kind.TEXT, N_("Address of the instance; not used when a job is submitted."), source=CLIENT),
+        Key("instance_token", Kind.TEXT, N_("Token of the instance; not used when a job is submitted."), source=CLIENT),
+        Key("fcmodel", Kind.SECTION, N_("What to package and which class to run."), keys=FCMODEL, is_nullable=False),
+        Key("runtime", Kind.SECTION, N_("Resources of the function."), keys=RUNTIME),
     ),
 )
 
@@ -126,13 +146,13 @@ DATA_SOURCES = ("file_id", "download_url", "oss_mount")
 DATASET = Key(
     "datasets[]",
     Kind.SECTION,
-    "One data set of the job.",
+    N_("One data set of the job."),
     is_nullable=False,
     keys=table(
         Key(
             "type",
             Kind.CHOICE,
-            "What the rows are for. testing is uploaded but never sent.",
+            N_("What the rows are for. testing is uploaded but never sent."),
             "training",
             choices=DATASET_TYPES,
             is_nullable=False,
@@ -140,22 +160,22 @@ DATASET = Key(
         Key(
             "data_source_type",
             Kind.CHOICE,
-            "Where the rows come from.",
+            N_("Where the rows come from."),
             "file_id",
             choices=DATA_SOURCES,
             is_nullable=False,
         ),
-        Key("file_name", Kind.TEXT, "A JSONL file, relative to this file; it is uploaded."),
-        Key("file_id", Kind.TEXT, "Id of a file that was uploaded before."),
-        Key("download_url", Kind.TEXT, "Address from which the service fetches the rows."),
+        Key("file_name", Kind.TEXT, N_("A JSONL file, relative to this file; it is uploaded.")),
+        Key("file_id", Kind.TEXT, N_("Id of a file that was uploaded before.")),
+        Key("download_url", Kind.TEXT, N_("Address from which the service fetches the rows.")),
         Key(
             "mount_storage",
             Kind.SECTION,
-            "A place in OSS.",
+            N_("A place in OSS."),
             keys=table(
-                Key("region", Kind.TEXT, "Region of the bucket.", source=CLIENT),
-                Key("bucket", Kind.TEXT, "Name of the bucket.", source=CLIENT),
-                Key("file_path", Kind.TEXT, "Path inside the bucket.", source=CLIENT),
+                Key("region", Kind.TEXT, N_("Region of the bucket."), source=CLIENT),
+                Key("bucket", Kind.TEXT, N_("Name of the bucket."), source=CLIENT),
+                Key("file_path", Kind.TEXT, N_("Path inside the bucket."), source=CLIENT),
             ),
             source=CLIENT,
         ),
@@ -167,13 +187,16 @@ TRAINING_TYPES = ("reinforcement", "pg_opd")
 TRAINING = Key(
     "training",
     Kind.SECTION,
-    "How to train.",
+    N_("How to train."),
     is_nullable=False,
     keys=table(
         Key(
             "type",
             Kind.CHOICE,
-            "reinforcement learns from rewards, pg_opd from a teacher model. A teacher_model makes it pg_opd anyway.",
+            N_(
+                "reinforcement learns from rewards, pg_opd from a teacher model. A teacher_model makes it pg_opd "
+                "anyway."
+            ),
             "reinforcement",
             choices=TRAINING_TYPES,
             is_nullable=False,
@@ -181,7 +204,7 @@ TRAINING = Key(
         Key(
             "hyper_parameters",
             Kind.SECTION,
-            "Settings of the training.",
+            N_("Settings of the training."),
             keys=HYPER_PARAMETERS,
             is_open=True,
             is_nullable=False,
@@ -189,7 +212,7 @@ TRAINING = Key(
         Key(
             "resources",
             Kind.SECTION,
-            "Machines to train on and how they are paid.",
+            N_("Machines to train on and how they are paid."),
             keys=RESOURCES,
             is_open=True,
             is_nullable=False,
@@ -206,17 +229,20 @@ ROOT = Key(
         Key(
             "name",
             Kind.TEXT,
-            "Name of the job, 1 to 256 characters; a random ending is added.",
+            N_("Name of the job, 1 to 256 characters; a random ending is added."),
             "agentic-rl",
             is_nullable=False,
         ),
         Key(
             "model",
             Kind.SECTION,
-            "The model to train.",
+            N_("The model to train."),
             keys=table(
                 Key(
-                    "name", Kind.TEXT, "Id of the base model, or of a model an earlier job produced.", is_nullable=False
+                    "name",
+                    Kind.TEXT,
+                    N_("Id of the base model, or of a model an earlier job produced."),
+                    is_nullable=False,
                 )
             ),
             is_nullable=False,
@@ -224,24 +250,30 @@ ROOT = Key(
         Key(
             "teacher_model",
             Kind.TEXT,
-            "The model to learn from. Its presence makes the job OPD (distillation on the student's own answers). It "
-            "must be of the student's family and stronger.",
+            N_(
+                "The model to learn from. Its presence makes the job OPD (distillation on the student's own "
+                "answers). It "
+                "must be of the student's family and stronger."
+            ),
             source=OPD_OVERVIEW_PAGE,
         ),
         Key(
             "functions",
             Kind.LIST,
-            "Rollout, reward and group reward functions. RL needs a rollout and a reward; in OPD each may be left out.",
+            N_(
+                "Rollout, reward and group reward functions. RL needs a rollout and a reward; in OPD each may be "
+                "left out."
+            ),
             "none",
             item=FUNCTION,
             is_nullable=False,
         ),
-        Key("datasets", Kind.LIST, "Training and validation data.", "none", item=DATASET, is_nullable=False),
+        Key("datasets", Kind.LIST, N_("Training and validation data."), "none", item=DATASET, is_nullable=False),
         TRAINING,
         Key(
             "observability",
             Kind.VALUES,
-            "Settings of tracing; unknown ones are ignored.",
+            N_("Settings of tracing; unknown ones are ignored."),
             source=CLIENT,
             is_nullable=False,
         ),

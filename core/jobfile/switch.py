@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.blocks import function_block, starting_values
 from agentic_rl_tui.core.jobfile.catalog import listed, teachers_of
 from agentic_rl_tui.core.jobfile.diagnostics import apply_edits
@@ -35,7 +36,10 @@ def switch_scenario(
     teacher is needed and none is known.
     """
     if target not in SCENARIOS:
-        raise CannotEdit(f"There is no scenario {target!r}.", advice=f"One of: {', '.join(SCENARIOS)}.")
+        raise CannotEdit(
+            _("There is no scenario {target!r}.").format(target=target),
+            advice=_("One of: {names}.").format(names=", ".join(SCENARIOS)),
+        )
     switch = _Switch(text, SCENARIOS[target], facts)
     switch.teacher(teacher)
     switch.functions(FunctionKind.ROLLOUT, [rollout] if rollout else [], wanted=SCENARIOS[target].has_rollout)
@@ -80,8 +84,8 @@ class _Switch:
         teachers = teachers_of(base.name) if base else ()
         if not teachers:
             raise CannotEdit(
-                f"No teacher is listed for {student or 'a job without a model'}.",
-                advice="Name one of the same family that is stronger.",
+                _("No teacher is listed for {student}.").format(student=student or _("a job without a model")),
+                advice=_("Name one of the same family that is stronger."),
             )
         return teachers[0]
 
@@ -93,7 +97,9 @@ class _Switch:
         types = [block.get("type") if isinstance(block, dict) else None for block in blocks]
         unclear = next((index for index, name in enumerate(types) if name not in set(FunctionKind)), None)
         if unclear is not None:
-            raise CannotEdit(f"Function {unclear + 1} has no usable type.", advice="Give it one first.")
+            raise CannotEdit(
+                _("Function {number} has no usable type.").format(number=unclear + 1), advice=_("Give it one first.")
+            )
         own = [index for index, name in enumerate(types) if name in kinds]
         if not wanted:
             for index in reversed(own):
@@ -107,8 +113,8 @@ class _Switch:
         fitting = [info for info in known or () if info.kind is kind and not info.is_abstract]
         if not fitting:
             raise CannotEdit(
-                f"This scenario needs a {kind.value} function, and no class is known.",
-                advice=f"Write a {kind.value} in the workspace, or name its class.",
+                _("This scenario needs a {kind} function, and no class is known.").format(kind=kind.value),
+                advice=_("Write a {kind} in the workspace, or name its class.").format(kind=kind.value),
             )
         return fitting[0].classpath.dotted
 

@@ -15,6 +15,7 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.jobfile.diagnostics import Lines
 from agentic_rl_tui.core.jobfile.scalars import read_plain
 
@@ -158,9 +159,9 @@ def _parse(text: str) -> Source:
         source.shift = 1
         body = body[1:]
     if not body.strip():
-        source.problems.append(SyntaxProblem("empty", "the file is empty", 0, len(text)))
+        source.problems.append(SyntaxProblem("empty", _("the file is empty"), 0, len(text)))
         return source
-    for _ in range(_MAX_REPAIRS):
+    for _round in range(_MAX_REPAIRS):
         problem = _compose(source, body)
         if problem is None:
             break
@@ -180,7 +181,7 @@ def _compose(source: Source, body: str) -> SyntaxProblem | None:
     try:
         composer = _composer(body)
         if not composer.check_node():
-            source.problems.append(SyntaxProblem("empty", "the file holds nothing but comments", 0, 0))
+            source.problems.append(SyntaxProblem("empty", _("the file holds nothing but comments"), 0, 0))
             return None
         source.root = composer.get_node()
         _note_more_documents(source, composer)
@@ -188,7 +189,7 @@ def _compose(source: Source, body: str) -> SyntaxProblem | None:
     except yaml.YAMLError as error:
         return _syntax_problem(source, body, error)
     except RecursionError:
-        return SyntaxProblem("syntax", "the file is nested too deeply", source.shift, source.shift)
+        return SyntaxProblem("syntax", _("the file is nested too deeply"), source.shift, source.shift)
     finally:
         if composer is not None and hasattr(composer, "dispose"):
             composer.dispose()
@@ -205,7 +206,7 @@ def _note_more_documents(source: Source, composer: Any) -> None:
         start = (mark.index if mark is not None else 0) + source.shift
     dashes = source.text.rfind("\n---", 0, start + 3)
     place = dashes + 1 if dashes >= 0 else start
-    source.problems.append(SyntaxProblem("documents", "a second document starts here", place, place + 3))
+    source.problems.append(SyntaxProblem("documents", _("a second document starts here"), place, place + 3))
 
 
 def _syntax_problem(source: Source, body: str, error: yaml.YAMLError) -> SyntaxProblem:
@@ -225,29 +226,35 @@ def _syntax_problem(source: Source, body: str, error: yaml.YAMLError) -> SyntaxP
 
 
 _PLAIN_WORDS = (
-    ("did not find expected key", "the indentation does not fit, or a value with ': ' or '#' in it needs quotes"),
-    ("mapping values are not allowed", "a second ': ' in this line: quote the value, or check the indentation"),
-    ("could not find expected ':'", "a key without ': ' behind it"),
-    ("found unexpected end of stream", "a quote is not closed"),
-    ("found character that cannot start any token", "this character cannot start a value; put the value in quotes"),
-    ("cannot start any token", "this character cannot start a value; put the value in quotes"),
-    ("did not find expected '-' indicator", "the list items do not line up"),
-    ("block sequence entries are not allowed", "a list item cannot stand here; start it on a line of its own"),
-    ("did not find expected ',' or ']'", "a ',' or ']' is missing"),
-    ("did not find expected ',' or '}'", "a ',' or '}' is missing"),
-    ("found undefined alias", "the alias has no anchor of this name before it"),
-    ("found duplicate anchor", "this anchor name is taken"),
-    ("control characters are not allowed", "a control character, which YAML does not allow"),
-    ("special characters are not allowed", "a control character, which YAML does not allow"),
-    ("exceeded maximum nesting depth", "the file is nested too deeply"),
-    ("found unknown escape character", "an unknown escape in double quotes; use single quotes"),
+    (
+        "did not find expected key",
+        N_("the indentation does not fit, or a value with ': ' or '#' in it needs quotes"),
+    ),
+    ("mapping values are not allowed", N_("a second ': ' in this line: quote the value, or check the indentation")),
+    ("could not find expected ':'", N_("a key without ': ' behind it")),
+    ("found unexpected end of stream", N_("a quote is not closed")),
+    (
+        "found character that cannot start any token",
+        N_("this character cannot start a value; put the value in quotes"),
+    ),
+    ("cannot start any token", N_("this character cannot start a value; put the value in quotes")),
+    ("did not find expected '-' indicator", N_("the list items do not line up")),
+    ("block sequence entries are not allowed", N_("a list item cannot stand here; start it on a line of its own")),
+    ("did not find expected ',' or ']'", N_("a ',' or ']' is missing")),
+    ("did not find expected ',' or '}'", N_("a ',' or '}' is missing")),
+    ("found undefined alias", N_("the alias has no anchor of this name before it")),
+    ("found duplicate anchor", N_("this anchor name is taken")),
+    ("control characters are not allowed", N_("a control character, which YAML does not allow")),
+    ("special characters are not allowed", N_("a control character, which YAML does not allow")),
+    ("exceeded maximum nesting depth", N_("the file is nested too deeply")),
+    ("found unknown escape character", N_("an unknown escape in double quotes; use single quotes")),
 )
 
 
 def _plain_words(words: str, context: str) -> str:
     for needle, plain in _PLAIN_WORDS:
         if needle in words:
-            return plain
+            return _(plain)
     return f"{context}: {words}" if context else words
 
 
@@ -258,7 +265,7 @@ def _note_tabs(source: Source, problem: SyntaxProblem) -> bool:
     if not any(source.lines.position(tab.start())[0] in (line, line - 1) for tab in tabs):
         return False
     if not any(known.kind == "tab" for known in source.problems):
-        source.problems += [SyntaxProblem("tab", "a tab indents this line", tab.start(), tab.end()) for tab in tabs]
+        source.problems += [SyntaxProblem("tab", _("a tab indents this line"), tab.start(), tab.end()) for tab in tabs]
     return True
 
 

@@ -4,6 +4,7 @@ import math
 import re
 from typing import Any
 
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.jobfile.context import Context
 from agentic_rl_tui.core.jobfile.diagnostics import Fix, Severity
 from agentic_rl_tui.core.jobfile.keys import Key, Kind
@@ -66,8 +67,12 @@ class ValueReader:
             self.context.report(rule, node, message, fix=fix, severity=level)
 
     def _wrong(self, node: Node, key: Key, fix: Fix | None = None) -> Any:
-        allowed = f" ({key.range_text})" if key.range_text else ""
-        self._report("wrong-type", node, f"{key.name} must be {_article(key)}{allowed}, not {_what(node)}.", fix)
+        if key.range_text:
+            message = _("{name} must be {kind} ({range}), not {value}.")
+        else:
+            message = _("{name} must be {kind}, not {value}.")
+        words = message.format(name=key.name, kind=_article(key), range=key.range_text, value=_what(node))
+        self._report("wrong-type", node, words, fix)
         return DROP
 
     def _rewrite(self, label: str, node: Node, text: str) -> Fix | None:
@@ -76,15 +81,19 @@ class ValueReader:
     def _check_tag(self, node: Node) -> None:
         if node.tag not in _PLAIN_TAGS:
             shown = node.tag.replace(_STANDARD, "!!")
-            self._report("yaml-tag", node, f"The tag {shown} has no meaning in a job file.")
+            self._report("yaml-tag", node, _("The tag {shown} has no meaning in a job file.").format(shown=shown))
 
     def _removal(self, path: Path) -> Fix | None:
-        return self.context.fix(f"Remove the empty {path[-1]}", self.context.remove(path)) if path else None
+        return (
+            self.context.fix(_("Remove the empty {path}").format(path=path[-1]), self.context.remove(path))
+            if path
+            else None
+        )
 
     def _null_value(self, node: Node, key: Key, path: Path) -> Any:
         """A written ``null``."""
         if not key.is_nullable:
-            self._report("null-value", node, f"{key.name} is empty.", self._removal(path))
+            self._report("null-value", node, _("{name} is empty.").format(name=key.name), self._removal(path))
         return DROP
 
     def _reading(self, node: ScalarNode) -> Reading:
@@ -106,12 +115,24 @@ class ValueReader:
             return reading.value
         if reading.oddity is Oddity.FLOAT_AS_TEXT and not is_text:
             text = render_number(float(reading.value))  # type: ignore[arg-type]
-            fix = self._rewrite(f"Write {text}", node, text)
-            self._report("number-as-text", node, f"{name}: {node.value} is text for YAML 1.1.", fix)
+            fix = self._rewrite(_("Write {text}").format(text=text), node, text)
+            self._report(
+                "number-as-text",
+                node,
+                _("{name}: {value} is text for YAML 1.1.").format(name=name, value=node.value),
+                fix,
+            )
             return reading.value
         quoted = _quoted(node.value)
-        fix = self._rewrite(f"Write {quoted}", node, quoted)
-        self._report("ambiguous-value", node, f"{name}: {node.value} {_disagreement(reading)}; quote it.", fix)
+        fix = self._rewrite(_("Write {text}").format(text=quoted), node, quoted)
+        self._report(
+            "ambiguous-value",
+            node,
+            _("{name}: {value} {difference}; quote it.").format(
+                name=name, value=node.value, difference=_disagreement(reading)
+            ),
+            fix,
+        )
         return node.value
 
     def _text(self, node: Node, key: Key, path: Path) -> Any:
@@ -124,11 +145,23 @@ class ValueReader:
         if value is None:
             return self._null_value(node, key, path)
         quoted = _quoted(str(node.value))
-        fix = self._rewrite(f"Write {quoted}", node, quoted)
+        fix = self._rewrite(_("Write {text}").format(text=quoted), node, quoted)
         if reading.oddity is not None:
-            self._report("ambiguous-value", node, f"{key.name}: {node.value} {_disagreement(reading)}; quote it.", fix)
+            self._report(
+                "ambiguous-value",
+                node,
+                _("{name}: {value} {difference}; quote it.").format(
+                    name=key.name, value=node.value, difference=_disagreement(reading)
+                ),
+                fix,
+            )
             return node.value
-        self._report("wrong-type", node, f"{key.name} must be text, not {_what(node)}; quote it.", fix)
+        self._report(
+            "wrong-type",
+            node,
+            _("{name} must be text, not {value}; quote it.").format(name=key.name, value=_what(node)),
+            fix,
+        )
         return str(node.value)
 
     def _number(self, node: Node, key: Key, path: Path) -> Any:
@@ -163,11 +196,16 @@ class ValueReader:
         if number is None or (reading.oddity is not None and reading.oddity is not Oddity.UNDERSCORES):
             return self._wrong(node, key)
         fixed = render_number(number)
-        fix = self._rewrite(f"Write {fixed}", node, fixed)
+        fix = self._rewrite(_("Write {text}").format(text=fixed), node, fixed)
         if reading.oddity is Oddity.UNDERSCORES:
             self._report("ambiguous-value", node, f"{key.name}: {value} {_disagreement(reading)}.", fix)
         elif node.tag != GIVEN:
-            self._report("quoted-number", node, f"{key.name} is a number; without quotes it is sent as one.", fix)
+            self._report(
+                "quoted-number",
+                node,
+                _("{name} is a number; without quotes it is sent as one.").format(name=key.name),
+                fix,
+            )
         return number
 
     def _odd_reading(self, node: Node, key: Key, reading: Reading, value: int | float) -> None:
@@ -175,23 +213,32 @@ class ValueReader:
             if key.kind is Kind.INT and float(value).is_integer():
                 value = int(value)
             text = render_number(value)
-            fix = self._rewrite(f"Write {text}", node, text)
-            message = f"{key.name}: YAML 1.1 reads {node.value} as text, not as a number; write {text}."
+            fix = self._rewrite(_("Write {text}").format(text=text), node, text)
+            message = _("{name}: YAML 1.1 reads {value} as text, not as a number; write {text}.").format(
+                name=key.name, value=node.value, text=text
+            )
             self._report("number-as-text", node, message, fix)
             return
         text = render_number(value)
-        fix = self._rewrite(f"Write {text}", node, text)
+        fix = self._rewrite(_("Write {text}").format(text=text), node, text)
         self._report("ambiguous-value", node, f"{key.name}: {node.value} {_disagreement(reading)}.", fix)
 
     def _outside(self, node: Node, key: Key, value: int | float) -> Any:
         if key.name in _THRESHOLDS and 1 < value <= 100:
             text = render_number(round(value / 100, 6))
-            fix = self._rewrite(f"Write {text}", node, text)
+            fix = self._rewrite(_("Write {text}").format(text=text), node, text)
             self._report(
-                "threshold-percent", node, f"{key.name} is a share from 0 to 1; {value:g} looks like percent.", fix
+                "threshold-percent",
+                node,
+                _("{name} is a share from 0 to 1; {value:g} looks like percent.").format(name=key.name, value=value),
+                fix,
             )
             return round(value / 100, 6)
-        self._report("out-of-range", node, f"{key.name} must be {key.range_text}; it is {value:g}.")
+        self._report(
+            "out-of-range",
+            node,
+            _("{name} must be {range}; it is {value:g}.").format(name=key.name, range=key.range_text, value=value),
+        )
         return DROP
 
     def _bool(self, node: Node, key: Key, path: Path) -> Any:
@@ -204,12 +251,12 @@ class ValueReader:
             return self._null_value(node, key, path)
         if reading.oddity is Oddity.BOOLEAN_WORD:
             word = "true" if reading.old else "false"
-            fix = self._rewrite(f"Write {word}", node, word)
+            fix = self._rewrite(_("Write {text}").format(text=word), node, word)
             self._report("ambiguous-value", node, f"{key.name}: {node.value} {_disagreement(reading)}.", fix)
             return bool(reading.old)
         if isinstance(reading.value, str) and reading.value.lower() in ("true", "false"):
             word = reading.value.lower()
-            self._wrong(node, key, self._rewrite(f"Write {word}", node, word))
+            self._wrong(node, key, self._rewrite(_("Write {text}").format(text=word), node, word))
             return word == "true"
         return self._wrong(node, key)
 
@@ -225,9 +272,13 @@ class ValueReader:
         guess = _CHOICE_WORDS.get(word.strip().lower().replace("-", "_"))
         if guess not in key.choices:
             guess = closest(word, key.choices)
-        hint = f"; did you mean {guess}?" if guess else "."
-        fix = self._rewrite(f"Write {guess}", node, guess) if guess else None
-        self._report("not-a-choice", node, f"{key.name} must be {key.range_text}, not {_shown(word)}{hint}", fix)
+        fix = self._rewrite(_("Write {text}").format(text=guess), node, guess) if guess else None
+        if guess:
+            message = _("{name} must be {range}, not {value}; did you mean {guess}?")
+        else:
+            message = _("{name} must be {range}, not {value}.")
+        words = message.format(name=key.name, range=key.range_text, value=_shown(word), guess=guess)
+        self._report("not-a-choice", node, words, fix)
         return guess or DROP
 
     def _plain_choice(self, node: ScalarNode, key: Key, path: Path) -> Any:
@@ -240,11 +291,11 @@ class ValueReader:
 def _what(node: Node) -> str:
     """A value in words, short."""
     if isinstance(node, MappingNode):
-        return "a section"
+        return _("a section")
     if isinstance(node, SequenceNode):
-        return "a list"
+        return _("a list")
     if is_null(node):
-        return "nothing"
+        return _("nothing")
     return _shown(str(node.value))
 
 
@@ -254,37 +305,37 @@ def _shown(text: str) -> str:
 
 
 _ARTICLES = {
-    Kind.TEXT: "text",
-    Kind.INT: "a whole number",
-    Kind.NUMBER: "a number",
-    Kind.BOOL: "true or false",
-    Kind.CHOICE: "one of these",
-    Kind.SECTION: "a section of keys",
-    Kind.LIST: "a list",
-    Kind.TEXTS: "a list of texts",
-    Kind.NUMBERS: "names with numbers",
-    Kind.VALUES: "names with values",
-    Kind.ANY: "a value",
+    Kind.TEXT: N_("text"),
+    Kind.INT: N_("a whole number"),
+    Kind.NUMBER: N_("a number"),
+    Kind.BOOL: N_("true or false"),
+    Kind.CHOICE: N_("one of these"),
+    Kind.SECTION: N_("a section of keys"),
+    Kind.LIST: N_("a list"),
+    Kind.TEXTS: N_("a list of texts"),
+    Kind.NUMBERS: N_("names with numbers"),
+    Kind.VALUES: N_("names with values"),
+    Kind.ANY: N_("a value"),
 }
 
 
 def _article(key: Key) -> str:
-    return _ARTICLES[key.kind]
+    return _(_ARTICLES[key.kind])
 
 
 def _disagreement(reading: Reading) -> str:
     oddity = reading.oddity
     if oddity is Oddity.BOOLEAN_WORD:
-        return f"is {'true' if reading.old else 'false'} for YAML 1.1 and text for 1.2"
+        return _("is {value} for YAML 1.1 and text for 1.2").format(value="true" if reading.old else "false")
     if oddity is Oddity.INT_AS_OTHER:
-        return f"is {reading.old} for YAML 1.1 and {reading.value} for 1.2"
+        return _("is {old} for YAML 1.1 and {value} for 1.2").format(old=reading.old, value=reading.value)
     if oddity is Oddity.UNDERSCORES:
-        return "is a number for YAML 1.1 and text for 1.2"
+        return _("is a number for YAML 1.1 and text for 1.2")
     if oddity is Oddity.BASE_SIXTY:
-        return "counts in sixties for YAML 1.1 and is text for 1.2"
+        return _("counts in sixties for YAML 1.1 and is text for 1.2")
     if oddity is Oddity.DATE:
-        return "is a date for YAML 1.1 and text for 1.2"
-    return "is text for YAML 1.1 and a number for 1.2"
+        return _("is a date for YAML 1.1 and text for 1.2")
+    return _("is text for YAML 1.1 and a number for 1.2")
 
 
 def _quoted(text: str) -> str:

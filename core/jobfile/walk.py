@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.jobfile.context import Context
 from agentic_rl_tui.core.jobfile.diagnostics import Severity
 from agentic_rl_tui.core.jobfile.keys import Key, Kind
@@ -54,8 +55,10 @@ class Walker(ValueReader):
         if root is None:
             return {}
         if not isinstance(root, MappingNode):
-            what = "a list" if isinstance(root, SequenceNode) else "a single value"
-            self.context.report("yaml-mapping", root, f"The file is {what}; a job file is keys with values.")
+            what = _("a list") if isinstance(root, SequenceNode) else _("a single value")
+            self.context.report(
+                "yaml-mapping", root, _("The file is {what}; a job file is keys with values.").format(what=what)
+            )
             return {}
         value = self._section(root, ROOT, ())
         return value if isinstance(value, dict) else {}
@@ -66,10 +69,10 @@ class Walker(ValueReader):
         if self._budget < 0:
             if self._budget > -(10**9):
                 self._budget = -(10**9)
-                self._report("yaml-alias", node, "Aliases blow this file up beyond any use.")
+                self._report("yaml-alias", node, _("Aliases blow this file up beyond any use."))
             return False
         if len(path) > _MAX_DEPTH:
-            self._report("yaml-depth", node, "Nested too deeply, or an alias leads back to itself.")
+            self._report("yaml-depth", node, _("Nested too deeply, or an alias leads back to itself."))
             return False
         if node.tag not in (IMPLICIT, GIVEN):
             self._check_tag(node)
@@ -103,12 +106,14 @@ class Walker(ValueReader):
     def _no_section(self, node: Node, key: Key, path: Path) -> Any:
         if is_null(node):
             if not key.is_nullable or isinstance(path[-1], int):
-                self._report("null-value", node, f"{key.name or 'This'} is empty.", self._removal(path))
+                self._report(
+                    "null-value", node, _("{name} is empty.").format(name=key.name or _("This")), self._removal(path)
+                )
                 return DROP
             return DROP
         fix = None
         if path == ("model",) and isinstance(node, ScalarNode):
-            fix = self.context.fix("Write it as model.name", self.context.set(path, {"name": str(node.value)}))
+            fix = self.context.fix(_("Write it as model.name"), self.context.set(path, {"name": str(node.value)}))
             self._wrong(node, key, fix)
             return {"name": str(node.value)}
         return self._wrong(node, key)
@@ -128,14 +133,19 @@ class Walker(ValueReader):
                 earlier = node.value[first[name]][0]
                 line = self.context.source.lines.position(self.context.source.start(earlier))[0]
                 edits = self.context.remove_entry(node, first[name]) if key_node.tag != GIVEN else None
-                fix = self.context.fix(f"Remove the first {name}", edits)
-                self._report("yaml-duplicate", key_node, f"{name} is given already in line {line}.", fix)
+                fix = self.context.fix(_("Remove the first {name}").format(name=name), edits)
+                self._report(
+                    "yaml-duplicate",
+                    key_node,
+                    _("{name} is given already in line {line}.").format(name=name, line=line),
+                    fix,
+                )
             first[name] = index
 
     def _check_merge(self, node: Node) -> None:
         parts = node.value if isinstance(node, SequenceNode) else [node]
         if not all(isinstance(part, MappingNode) for part in parts):
-            self._report("yaml-merge", node, "'<<' needs a mapping to merge.")
+            self._report("yaml-merge", node, _("'<<' needs a mapping to merge."))
 
     def _unknown(
         self,
@@ -149,7 +159,7 @@ class Walker(ValueReader):
         """Deal with a key the schema does not name; the entry it was meant to be, if that is clear."""
         name = key_text(key_node)
         if name is None:
-            self._report("yaml-key", key_node, "A key must be a single text.")
+            self._report("yaml-key", key_node, _("A key must be a single text."))
             return None
         if name.startswith("x-") and len(name) > 2:
             self._foreign(key_node, value_node, section, path, values)
@@ -157,14 +167,12 @@ class Walker(ValueReader):
         guess = self._guess(name, section.keys)
         rivals = [value for key, value in entries if key_text(key) == guess]
         rule = "unknown-key" if guess or not section.is_open else "unknown-parameter"
-        hint = f"; did you mean {guess}?" if guess else "."
-        if rivals:
-            hint = f"; {guess} is given already."
         fix = None
         if guess and not rivals and key_node.tag != GIVEN:
-            fix = self.context.fix(f"Rename to {guess}", self.context.patcher.rename(key_node, guess))
-        where = f" in {'.'.join(map(str, path))}" if path else ""
-        self._report(rule, key_node, f"{name} is no key{where}{hint}", fix)
+            fix = self.context.fix(
+                _("Rename to {guess}").format(guess=guess), self.context.patcher.rename(key_node, guess)
+            )
+        self._report(rule, key_node, _no_key(name, path, guess, is_given=bool(rivals)), fix)
         if guess and not rivals:
             key_node.value = guess
         if guess and all(map(is_null, rivals)):
@@ -182,7 +190,7 @@ class Walker(ValueReader):
             if value is not DROP:
                 values[name[2:]] = value
             return
-        self._report("foreign-key", key_node, f"{name} takes no part in the job.")
+        self._report("foreign-key", key_node, _("{name} takes no part in the job.").format(name=name))
 
     def _guess(self, name: str, known: Mapping[str, Key]) -> str | None:
         self._guesses += 1
@@ -191,13 +199,13 @@ class Walker(ValueReader):
     def _null(self, key_node: Node, key: Key, section: Key, path: Path) -> Any:
         """A key with nothing behind it."""
         if not key.is_nullable:
-            self._report("null-value", key_node, f"{key.name} is empty.", self._removal(path))
+            self._report("null-value", key_node, _("{name} is empty.").format(name=key.name), self._removal(path))
             return DROP
         if section.is_open:
             self._report(
                 "null-value",
                 key_node,
-                f"{key.name} is empty, as if it were not there.",
+                _("{name} is empty, as if it were not there.").format(name=key.name),
                 self._removal(path),
                 Severity.WARNING,
             )
@@ -206,7 +214,7 @@ class Walker(ValueReader):
     def _list(self, node: Node, key: Key, path: Path) -> Any:
         if not isinstance(node, SequenceNode):
             if is_null(node):
-                self._report("null-value", node, f"{key.name} is empty.", self._removal(path))
+                self._report("null-value", node, _("{name} is empty.").format(name=key.name), self._removal(path))
                 return DROP
             return self._wrong(node, key)
         if not self._enter(node, path) or key.item is None:
@@ -221,7 +229,7 @@ class Walker(ValueReader):
             return [item for item in found if isinstance(item, str)]
         if isinstance(node, ScalarNode) and not is_null(node):
             value = self._text(node, key, path)
-            fix = self._rewrite("Make it a list", node, render_inline([value])) if isinstance(value, str) else None
+            fix = self._rewrite(_("Make it a list"), node, render_inline([value])) if isinstance(value, str) else None
             self._wrong(node, key, fix)
             return [value] if isinstance(value, str) else DROP
         if is_null(node):
@@ -241,7 +249,7 @@ class Walker(ValueReader):
         for key_node, value_node in self.context.entries(node):
             name = key_text(key_node)
             if name is None:
-                self._report("yaml-key", key_node, "A key must be a single text.")
+                self._report("yaml-key", key_node, _("A key must be a single text."))
                 continue
             value = self._number(value_node, number, (*path, name))
             if isinstance(value, (int, float)):
@@ -262,11 +270,11 @@ class Walker(ValueReader):
         for key_node, value_node in self.context.entries(node):
             name = key_text(key_node)
             if name is None:
-                self._report("yaml-key", key_node, "A key must be a single text.")
+                self._report("yaml-key", key_node, _("A key must be a single text."))
             elif isinstance(value_node, ScalarNode):
                 found[name] = self._scalar(value_node, name, is_text=True)
             else:
-                self._report("wrong-type", value_node, f"{name} must be a single value.")
+                self._report("wrong-type", value_node, _("{name} must be a single value.").format(name=name))
         return found
 
     def _any(self, node: Node, key: Key, path: Path) -> Any:
@@ -282,9 +290,21 @@ class Walker(ValueReader):
         for key_node, value_node in self.context.entries(node):
             name = key_text(key_node)
             if name is None:
-                self._report("yaml-key", key_node, "A key must be a single text.")
+                self._report("yaml-key", key_node, _("A key must be a single text."))
                 continue
             value = self._any(value_node, key, (*path, name))
             if value is not DROP:
                 found[name] = value
         return found
+
+
+def _no_key(name: str, path: Path, guess: str | None, *, is_given: bool) -> str:
+    said = _("{name} is no key in {section}") if path else _("{name} is no key")
+    if is_given:
+        message = _("{problem}; {guess} is given already.")
+    elif guess:
+        message = _("{problem}; did you mean {guess}?")
+    else:
+        message = _("{problem}.")
+    problem = said.format(name=name, section=".".join(map(str, path)))
+    return message.format(problem=problem, guess=guess)

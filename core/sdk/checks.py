@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.sdk.preflight import ERROR, OK, WARNING, Check, Finding, package_check
 from agentic_rl_tui.core.workspaces import job_files
@@ -52,7 +52,12 @@ class WorkspaceChecker:
         ]
         if infos or findings:
             yield replace(
-                _judged(":functions", _("{count} functions").format(count=len(infos)), findings), label="functions"
+                _judged(
+                    ":functions",
+                    ngettext("{count} function", "{count} functions", len(infos)).format(count=len(infos)),
+                    findings,
+                ),
+                label=_("functions"),
             )
         facts = DiskFacts(self.root, self._discovery.processors)
         documents = []
@@ -76,7 +81,7 @@ class WorkspaceChecker:
     def _package(self, infos: "list[ProcessorInfo]") -> Check:
         from agentic_rl_tui.core.functions import package
 
-        begin = Check(":package", "package")
+        begin = Check(":package", _("package"))
         try:
             pairs = [(info.kind, info.classpath) for info in infos]
             plan = package.plan(self.root, functions=pairs, discovery=self._discovery)
@@ -103,7 +108,9 @@ class WorkspaceChecker:
             for item in report.problems
             if item.severity.value != "info"
         ]
-        check = _judged(name, _("{rows:,} rows").format(rows=report.rows), findings)
+        check = _judged(
+            name, ngettext("{count} row", "{count} rows", report.rows).format(count=f"{report.rows:,}"), findings
+        )
         return replace(check, hidden=max(0, report.errors + report.warnings - len(check.findings)))
 
     def _leak_check(self, documents: "list[JobDocument]", cancel: threading.Event) -> Iterator[Check]:
@@ -141,10 +148,16 @@ class WorkspaceChecker:
             count = report.exact_between + report.near_between
             check = _judged(
                 ":leaks",
-                _("{count} validation rows are in the training data").format(count=count) if count else "",
+                ngettext(
+                    "{count} validation row is in the training data",
+                    "{count} validation rows are in the training data",
+                    count,
+                ).format(count=count)
+                if count
+                else "",
                 findings,
             )
-            check = replace(check, label="leaks", hidden=max(0, count - len(check.findings)))
+            check = replace(check, label=_("leaks"), hidden=max(0, count - len(check.findings)))
             self._leaks = (key, check)
             yield check
             return

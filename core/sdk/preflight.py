@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 
 if TYPE_CHECKING:
@@ -137,7 +137,9 @@ def _data(begin: Check, base: Path, limit: object, tell: OnCheck, cancel: thread
         for item in report.problems
         if item.severity.value != "info"
     ]
-    check = _judged(begin, findings, _("{rows:,} rows").format(rows=report.rows))
+    check = _judged(
+        begin, findings, ngettext("{count} row", "{count} rows", report.rows).format(count=f"{report.rows:,}")
+    )
     return replace(check, hidden=max(0, report.errors + report.warnings - len(check.findings)))
 
 
@@ -191,7 +193,9 @@ def package_check(begin: Check, plan: "PackagePlan", findings: "list[Finding] | 
     return _judged(
         begin,
         found,
-        _("{count} files, {total_bytes:,} bytes").format(count=len(plan.entries), total_bytes=plan.total_bytes),
+        ngettext("{count} file, {size:,} bytes", "{count} files, {size:,} bytes", len(plan.entries)).format(
+            count=len(plan.entries), size=plan.total_bytes
+        ),
     )
 
 

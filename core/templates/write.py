@@ -8,6 +8,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.templates import arithmetic
 
@@ -41,7 +42,9 @@ def _walk(folder: Traversable, prefix: str) -> dict[str, bytes]:
 
 TEMPLATES = {
     template.name: template
-    for template in (Template("calc-agent", "Arithmetic word problems with a calculator tool", arithmetic.data_files),)
+    for template in (
+        Template("calc-agent", N_("Arithmetic word problems with a calculator tool"), arithmetic.data_files),
+    )
 }
 
 
@@ -49,10 +52,12 @@ class WorkspaceExists(InputError):
     """The destination holds something already. is_same_template tells whether it looks like an earlier writing."""
 
     def __init__(self, destination: Path, others: list[str], *, is_same_template: bool) -> None:
-        shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+        shown = ", ".join(others[:3])
+        if len(others) > 3:
+            shown = _("{names} and {count} more").format(names=shown, count=len(others) - 3)
         super().__init__(
-            f"{destination} already holds {shown}; nothing was written",
-            advice="Name another directory, or open this one with: agentic-rl-tui --workspace DIR",
+            _("{destination} already holds {shown}; nothing was written").format(destination=destination, shown=shown),
+            advice=_("Name another directory, or open this one with: agentic-rl-tui --workspace DIR"),
         )
         self.is_same_template = is_same_template
 
@@ -65,7 +70,10 @@ def write_workspace(template: Template, destination: Path) -> list[str]:
     """
     contents = template.contents()
     if destination.is_symlink() or destination.is_file():
-        raise InputError(f"{destination} is not a directory", advice="Name a directory that does not exist yet.")
+        raise InputError(
+            _("{destination} is not a directory").format(destination=destination),
+            advice=_("Name a directory that does not exist yet."),
+        )
     if destination.is_dir() and (present := sorted(entry.name for entry in destination.iterdir())):
         raise WorkspaceExists(
             destination, present, is_same_template=all((destination / path).is_file() for path in contents)
@@ -81,6 +89,7 @@ def write_workspace(template: Template, destination: Path) -> list[str]:
             os.replace(fresh, destination)
     except OSError as error:
         raise InputError(
-            f"{destination} cannot be written: {error.strerror}", advice="Check the place's permissions and free space."
+            _("{destination} cannot be written: {reason}").format(destination=destination, reason=error.strerror),
+            advice=_("Check the place's permissions and free space."),
         ) from error
     return list(contents)

@@ -12,7 +12,7 @@ _TOKEN = re.compile(
     r"|\x1b\[[0-?]*[ -/]*[@-~]?"
     r"|\x9b[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
-    r"|[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
+    r"|[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 _NAMED = ("$faint", "$failed", "$succeeded", "$warn", "$running", "$accent", "$running", "$ink")
 _ATTRIBUTES = {1: "bold", 3: "italic", 4: "underline", 7: "reverse", 9: "strike"}
@@ -52,6 +52,18 @@ def text_of(raw: str) -> str:
     return "".join(text for text, _ in spans(raw))
 
 
+def raw_spans(raw: str, base: str = "") -> list[Span]:
+    """The spans of a line as it came: nothing folded, nothing coloured, what could act shown as a picture."""
+    shown = raw if raw.isprintable() else "".join(char if char.isprintable() else _drawn(char) for char in raw)
+    return [(shown, base)] if shown else []
+
+
+def _drawn(char: str) -> str:
+    if char in "\u200c\u200d\ufe0f" or char == "\u3000":
+        return char
+    return _picture(char) or f"‹{ord(char):04x}›"
+
+
 def _folded(raw: str) -> str:
     if "\r" not in raw:
         return raw
@@ -65,7 +77,7 @@ def _picture(char: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "␡"
-    # Direction overrides and byte order marks have no picture and are better gone.
+    # Direction overrides, byte order marks and spaces without a width have no picture and are better gone.
     return "\ufffd" if 0x80 <= code < 0xA0 else ""
 
 

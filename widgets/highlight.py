@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import date
 
 from agentic_rl_tui.widgets.cells import Span
 
@@ -14,8 +15,23 @@ _METRIC = re.compile(r"""(['"][^'"]{1,80}['"]:)|(?<![\w.])(-?\d+(?:\.\d+)?(?:e[+
 _TROUBLE = re.compile(r"^\s*(?:\w+\.)*\w*(?:Error|Exception): ")
 _HEAD = 160
 
-TROUBLE = re.compile(r"\b(?:ERROR|CRITICAL|FATAL|Traceback)\b|^\s*(?:\w+\.)*\w*(?:Error|Exception): ")
-"""A line that somebody hunting for an error wants to stop at."""
+TROUBLE = re.compile(r"(?:\b|(?<=[\d\[;]m))(?:ERROR|CRITICAL|FATAL|Traceback)\b|^\s*(?:\w+\.)*\w*(?:Error|Exception): ")
+"""A line that somebody hunting for an error wants to stop at; the word may have a colour of its own."""
+
+_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)")
+_STAMP_WITHIN = 64
+
+
+def seconds_of(line: str) -> int | None:
+    """The time that a line begins with, in seconds of an era of its own; None where it has none."""
+    found = _STAMP.search(line, 0, _STAMP_WITHIN)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = map(int, found.groups())
+    try:
+        return date(year, month, day).toordinal() * 86_400 + hour * 3600 + minute * 60 + second
+    except ValueError:
+        return None
 
 
 def highlight(text: str) -> list[Span]:

@@ -3,7 +3,7 @@
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +19,13 @@ class LineSource(Protocol):
 
     def find(self, pattern: re.Pattern[str], start: int, *, backwards: bool, stop: Stop) -> int | None:
         """The nearest line from `start` on that matches, without going around; None where there is none."""
+        ...
+
+    def blocks(self, start: int) -> Iterator[bytes]:
+        """Whole lines from `start` on, a good part of a megabyte at a time, each ended by a break.
+
+        What is not shown of a line that is too long is left out here too.
+        """
         ...
 
 
@@ -49,11 +56,18 @@ class LineBuffer:
                 return index
         return None
 
+    def blocks(self, start: int) -> Iterator[bytes]:
+        for first in range(start, len(self._lines), _BLOCK_LINES):
+            part = self._lines[first : first + _BLOCK_LINES]
+            text = "".join(f"{line[:BLOCK]}\n" for line in (line.replace("\n", " ") for line in part))
+            yield text.encode("utf-8", "replace")
+
 
 BLOCK = 1 << 20
+_BLOCK_LINES = 4096
 Finder = Callable[[bytes, int], int]
 """Where something is first found in data[:end]; -1 where it is not."""
-_SPECIAL = frozenset(r".^$*+?{}[]\|()")
+SPECIAL = frozenset(r".^$*+?{}[]\|()")
 
 
 class FileLines:
@@ -154,6 +168,27 @@ class FileLines:
         block = offset // BLOCK
         return self._breaks[block] + os.pread(self._file, offset - block * BLOCK, block * BLOCK).count(b"\n")
 
+    def blocks(self, start: int) -> Iterator[bytes]:
+        offset = self._offset(start) if start < len(self) else self._size
+        while offset < self._size:
+            data = os.pread(self._file, min(BLOCK, self._size - offset), offset)
+            end = data.rfind(b"\n") + 1
+            if end:
+                yield data[:end]
+                offset += end
+            else:
+                yield data[: self._longest] + b"\n"
+                offset = self._past_break(offset + len(data))
+
+    def _past_break(self, offset: int) -> int:
+        """Where the line after the one at `offset` starts; the end where there is none."""
+        while offset < self._size:
+            found = os.pread(self._file, BLOCK, offset).find(b"\n")
+            if found >= 0:
+                return offset + found + 1
+            offset += BLOCK
+        return self._size
+
     def find(self, pattern: re.Pattern[str], start: int, *, backwards: bool, stop: Stop) -> int | None:
         raw = re.compile(pattern.pattern.encode(), pattern.flags & re.IGNORECASE | re.MULTILINE)
         if start < 0 or start >= len(self):
@@ -188,7 +223,7 @@ class FileLines:
 
 def _finder(pattern: re.Pattern[str], raw: re.Pattern[bytes]) -> Finder:
     """The quickest way to find a pattern in bytes: plain words need no regular expression."""
-    if _SPECIAL.intersection(pattern.pattern) or "\n" in pattern.pattern:
+    if SPECIAL.intersection(pattern.pattern) or "\n" in pattern.pattern:
         return lambda data, end: _first(raw, data, end)
     needle = pattern.pattern.encode()
     if not pattern.flags & re.IGNORECASE:

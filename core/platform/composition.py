@@ -13,11 +13,11 @@ def engine_scheduler(platform: "Platform") -> Scheduler:
     gateway = Gateway(base_url=platform.identity.gateway_url)
     platform.gateway_app = gateway.app
 
-    def count_calls(key: str) -> int | None:
+    def calls_of(key: str) -> list[str] | None:
         session = gateway.find(key)
-        return None if session is None else len(session.calls)
+        return None if session is None else [call.span for call in session.calls]
 
-    platform.traces.count_calls = count_calls
+    platform.traces.calls_of = calls_of
     platform.practice = PracticeRoom(gateway)
     engine = Engine(
         jobs=platform.jobs,

@@ -13,7 +13,7 @@ import orjson
 from agentic_rl_tui.core.functions.calls import CallResult, CallStatus
 from agentic_rl_tui.core.platform.tasks import Tasks
 from agentic_rl_tui.core.tracing import otlp
-from agentic_rl_tui.core.tracing.collect import Tally, judge, spans_of, tool_results
+from agentic_rl_tui.core.tracing.collect import Tally, judge, link, spans_of, tool_results
 from agentic_rl_tui.core.tracing.export import Target, target_of
 from agentic_rl_tui.core.tracing.model import Run, Span
 from agentic_rl_tui.core.tracing.store import TraceReader, TraceStore
@@ -36,13 +36,14 @@ Trace = tuple[Run, Sequence[Span]]
 class TraceKeeper:
     """In: ends of calls. Out: a store below `folder`, sums a job, exports.
 
-    count_calls: gives how many model calls the rollout with a key has made, None where nobody counted.
+    calls_of: gives the model calls of the rollout with a key as the ids of the spans they came from, empty where a
+    call named none; None where nobody counted.
     """
 
     def __init__(self, folder: Path, tasks: Tasks, *, max_age_s: float, max_bytes: int) -> None:
         self.folder = folder
         self.reader = TraceReader(folder)
-        self.count_calls: Callable[[str], int | None] = lambda _key: None
+        self.calls_of: Callable[[str], Sequence[str] | None] = lambda _key: None
         self.dropped = 0
         self._tasks = tasks
         self._max_age_s = max_age_s
@@ -102,7 +103,7 @@ class TraceKeeper:
         completeness = judge(
             result.trace,
             spans,
-            model_calls=self.count_calls(key) if isinstance(key, str) else None,
+            model_calls=self.calls_of(key) if isinstance(key, str) else None,
             tool_results=_new_tool_results(payload, result),
             is_forbidden=env.get("ENABLE_TRAJECTORY", "").strip().lower() in _OFF,
         )
@@ -110,6 +111,7 @@ class TraceKeeper:
             self._tallies.setdefault(job_id, Tally()).add(completeness)
         if not spans:
             return
+        spans = link(spans, completeness)
         metadata = payload.get("request_metadata") or {}
         run = Run.over(
             spans,

@@ -9,12 +9,15 @@ from functools import wraps
 from types import MethodType
 from typing import Any
 
+from agentic_rl_tui.core.tracing import watch
 from agentic_rl_tui.core.tracing.llm import Invocation, input_of, run_llm
 from agentic_rl_tui.core.tracing.messages import field
 from agentic_rl_tui.core.tracing.state import current_call, is_on, is_wanted, use
 
 _log = logging.getLogger("dashscope.finetune.reinforcement")
 _MARK = "_agentic_rl_traced"
+_INNER = ("client", "async_client", "root_client", "root_async_client")
+"""Where wrappers keep their clients; LangChain's has the chat completions in the first two, all else in the others."""
 _VIEWS = ("with_raw_response", "with_streaming_response")
 """Properties of OpenAI's resources that keep a reference to the method they wrap."""
 
@@ -26,6 +29,7 @@ def trace_client(client: Any) -> None:
     use.touch()
     if _trace(client, set()):
         use.clients += 1
+        watch.install_in_use()
         if current_call.get():
             use.note("late", what="trace_client")
         return
@@ -44,12 +48,13 @@ def _trace(client: Any, seen: set[int]) -> bool:
             return False
         instrument_dashscope_generation_call(client)
         return True
-    completions = _completions(client)
-    if completions is not None:
-        _patch_completions(completions, "openai")
+    resources = _resources(client)
+    for resource in resources:
+        _patch_resource(resource, "openai")
+    if resources:
         return True
-    inner = [field(client, name) for name in ("client", "async_client")]
-    return any([_trace(item, seen) for item in inner])  # noqa: C419 - both are to be patched
+    inner = [field(client, name) for name in _INNER]
+    return any([_trace(item, seen) for item in inner])  # noqa: C419 - all are to be patched
 
 
 def _has_call(cls: type) -> bool:
@@ -60,32 +65,36 @@ def _has_call(cls: type) -> bool:
     return isinstance(static, classmethod | staticmethod)
 
 
-def _completions(client: Any) -> Any:
-    """The resource with ``create``: of a whole client, or the object itself."""
+def _resources(client: Any) -> list[Any]:
+    """What has ``create``: the chat completions and responses of a whole client, or the object itself."""
     chat = field(client, "chat")
-    completions = field(chat, "completions") if chat is not None else None
-    if completions is not None and callable(field(completions, "create")):
-        return completions
-    return client if chat is None and callable(field(client, "create")) else None
+    if chat is None:
+        return [client] if callable(field(client, "create")) else []
+    completions = field(chat, "completions")
+    if not callable(field(completions, "create")):
+        return []
+    responses = field(client, "responses")
+    return [completions, responses] if callable(field(responses, "create")) else [completions]
 
 
 def instrument_openai_chat_completions(client: Any, *, provider: str = "openai", handler: Any = None) -> Any:
     """Patch a client or completions resource in place and give it back."""
     del handler
-    completions = _completions(client)
-    if is_wanted() is not False and completions is not None:
+    resources = _resources(client)
+    if is_wanted() is not False and resources:
         use.touch()
         use.clients += 1
-        _patch_completions(completions, provider)
+        for resource in resources:
+            _patch_resource(resource, provider)
     return client
 
 
-def _patch_completions(completions: Any, provider: str) -> None:
+def _patch_resource(resource: Any, provider: str) -> None:
     for name in ("create", "parse"):
-        original = field(completions, name)
+        original = field(resource, name)
         if callable(original) and not getattr(original, _MARK, False):
-            object.__setattr__(completions, name, _traced(original, provider))
-    held = getattr(completions, "__dict__", {})
+            object.__setattr__(resource, name, _traced(original, provider))
+    held = getattr(resource, "__dict__", {})
     for view in _VIEWS:
         held.pop(view, None)
 
@@ -98,12 +107,22 @@ def _traced(original: Callable[..., Any], provider: str) -> Callable[..., Any]:
         invocation = Invocation(
             request_model=_given(kwargs.get("model")),
             provider=provider,
-            input_messages=input_of(_given(kwargs.get("messages"))),
+            input_messages=_asked(kwargs),
         )
         return run_llm(original, args, kwargs, invocation)
 
     setattr(call, _MARK, True)
     return call
+
+
+def _asked(kwargs: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages of a chat completion, or the instructions and input of a response."""
+    messages = _given(kwargs.get("messages"))
+    if messages is not None:
+        return input_of(messages)
+    instructions = _given(kwargs.get("instructions"))
+    lead = [{"role": "system", "content": instructions}] if isinstance(instructions, str) else []
+    return [*input_of(lead), *input_of(_given(kwargs.get("input")))]
 
 
 def _given(value: Any) -> Any:
@@ -134,6 +153,7 @@ def instrument_dashscope_generation_call(
         invocation = Invocation(
             request_model=model, provider=provider, input_messages=input_of(messages if messages else prompt)
         )
+        invocation.is_incremental = kwargs.get("incremental_output") is True
         return run_llm(bound, args, kwargs, invocation)
 
     setattr(call, _MARK, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentic_rl_tui.core.tracing import reasons as why
@@ -34,29 +35,60 @@ def judge(
     records: Sequence[Mapping[str, Any]],
     spans: Sequence[Span],
     *,
-    model_calls: int | None = None,
+    model_calls: int | Sequence[str] | None = None,
     tool_results: int = 0,
     is_forbidden: bool = False,
 ) -> Completeness:
     """How complete the spans of one call are.
 
-    model_calls: how many whoever serves the model has seen, None where nobody counted. tool_results: answers of tools
+    model_calls: what whoever serves the model has seen: how many, or the span that each named, empty for none; None
+    where nobody counted. tool_results: answers of tools
     in the conversation, the least number of tool calls there were.
     """
     facts = next((record for record in records if record.get("type") == "facts"), None)
     missing = next((record["reason"] for record in records if record.get("type") == "missing"), None)
     one = why.OFF if is_forbidden else missing
-    llm = _model_calls(records, spans, model_calls, facts, one)
+    named = () if model_calls is None or isinstance(model_calls, int) else model_calls
+    linked = [name for name in named if name and name in {span.span_id for span in spans}]
+    seen = _seen(records, spans, model_calls, linked)
+    llm = _model_calls(records, spans, seen, facts, one)
     tools = _tool_calls(records, spans, tool_results, facts, one)
     lost = sum(bool(span.attributes.get(CONTEXT_LOST)) for span in spans)
-    cautions = (why.CONTEXT_LOST.format(count=lost),) if lost else ()
-    return Completeness(llm, tools, cautions)
+    cautions = [why.CONTEXT_LOST.format(count=lost)] if lost else []
+    told = {*llm.reasons, *tools.reasons}
+    cautions += [text for text in _refusals(records, facts) if text not in told and not is_forbidden]
+    return Completeness(llm, tools, tuple(cautions), linked=len(linked))
+
+
+def _seen(
+    records: Sequence[Mapping[str, Any]], spans: Sequence[Span], calls: int | Sequence[str] | None, linked: list[str]
+) -> int:
+    """Model calls that only their server has seen: without a span, and without a request that was watched here."""
+    posts = [record for record in records if record.get("type") == "http"]
+    inside = sum(bool(post.get("traced")) for post in posts)
+    outside = len(posts) - inside
+    traced = sum(span.role == "LLM" for span in spans)
+    if calls is None:
+        return 0
+    if isinstance(calls, int):
+        return max(0, calls - max(traced, inside) - outside)
+    spare = traced - len(set(linked))
+    return max(0, len(calls) - len(linked) - spare - outside)
+
+
+def link(spans: Sequence[Span], completeness: Completeness) -> tuple[Span, ...]:
+    """The spans, the outermost of which says how many model calls are known to belong to one of them."""
+
+    def linked(span: Span) -> Span:
+        return replace(span, attributes={**span.attributes, "agentic_rl.trace.linked": completeness.linked})
+
+    return tuple(linked(span) if span.role == "CHAIN" and completeness.linked else span for span in spans)
 
 
 def _model_calls(
     records: Sequence[Mapping[str, Any]],
     spans: Sequence[Span],
-    seen: int | None,
+    unexplained: int,
     facts: Mapping[str, Any] | None,
     one_reason: str | None,
 ) -> Counted:
@@ -64,21 +96,18 @@ def _model_calls(
     posts = [record for record in records if record.get("type") == "http"]
     inside = sum(bool(post.get("traced")) for post in posts)
     outside = len(posts) - inside
-    unexplained = max(0, (seen or 0) - max(traced, inside) - outside)
     total = traced + outside + unexplained
     if traced == total:
         return Counted(traced, total)
     if one_reason is not None:
         return Counted(traced, total, (one_reason,))
-    unsupported = [name for name in _unsupported(records, facts) if not name.startswith("tool ")]
+    unsupported = _unsupported(records, facts, "client")
     is_instrumented = (
         traced
         or _wrapped_inside(records, "trace_client")
         or (facts is not None and (facts["clients"] or _wraps_models(facts)))
     )
     reasons: list[str] = []
-    if any(post.get("path", "").endswith("/responses") and not post.get("traced") for post in posts):
-        reasons.append("the responses API gives no spans; wrap its calls with @observe_llm")
     early = _before_wrapping(records, "http", "trace_client")
     if early:
         reasons.append(why.LATE_CLIENT)
@@ -105,10 +134,21 @@ def _before_wrapping(records: Sequence[Mapping[str, Any]], kind: str, wrapper: s
     return 0
 
 
-def _unsupported(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any] | None) -> list[str]:
-    """What was refused before the call, and in it."""
+def _unsupported(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any] | None, sort: str) -> list[str]:
+    """What was refused before the call, and in it. sort: ``client`` or ``tool``."""
     inside = [str(record.get("name")) for record in records if record.get("type") == "unsupported"]
-    return list(dict.fromkeys([*(facts or {}).get("unsupported", ()), *inside]))
+    names = dict.fromkeys([*(facts or {}).get("unsupported", ()), *inside])
+    return [name for name in names if name.startswith("tool ") == (sort == "tool")]
+
+
+def _refusals(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any] | None) -> list[str]:
+    """What was given to be traced and could not be, said even where no call is known to be missing."""
+    found = []
+    for sort, text in (("client", why.UNKNOWN_CLIENT), ("tool", why.UNKNOWN_TOOL)):
+        names = _unsupported(records, facts, sort)
+        if names:
+            found.append(text.format(names=", ".join(names)))
+    return found
 
 
 def _wrapped_inside(records: Sequence[Mapping[str, Any]], wrapper: str) -> bool:
@@ -136,7 +176,7 @@ def _tool_calls(
         return Counted(traced, total, (one_reason,))
     reasons = []
     names = ", ".join(sorted({str(record.get("name")) for record in outside}))
-    unsupported = [name for name in _unsupported(records, facts) if name.startswith("tool ")]
+    unsupported = _unsupported(records, facts, "tool")
     if _before_wrapping(records, "tool", "trace_tool"):
         reasons.append(why.LATE_TOOL)
     elif unsupported:

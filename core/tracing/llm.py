@@ -39,6 +39,7 @@ class Invocation:
         self.output_tokens: int | None = None
         self.attributes: dict[str, Any] = {}
         self.span: Any = None
+        self.is_incremental = False
         self._began = 0.0
         self._begun_with: Any = None
 
@@ -105,13 +106,19 @@ class Invocation:
         self.response_id = field(answer, "id") or field(answer, "request_id") or self.response_id
         self._take_usage(field(answer, "usage") or field(answer, "usage_metadata"))
         self.finish_reasons = [item["finish_reason"] for item in self.output_messages if item.get("finish_reason")]
-        code = field(answer, "status_code")
-        if isinstance(code, int) and code >= 400 and self.span is not None:
+        code, error = field(answer, "status_code"), field(answer, "error")
+        if isinstance(code, int) and code >= 400:
+            self._refused(field(answer, "code") or code, field(answer, "message"))
+        elif error is not None and field(answer, "status") == "failed":
+            self._refused(field(error, "code"), field(error, "message"))
+
+    def _refused(self, code: Any, message: Any) -> None:
+        """An answer that came and says that there is none."""
+        if self.span is not None:
             from opentelemetry.trace import Status, StatusCode
 
-            text = f"{field(answer, 'code')}: {field(answer, 'message')}"
-            self.span.set_status(Status(StatusCode.ERROR, cut(text, 4096)))
-            self.span.set_attribute("error.type", str(field(answer, "code") or code))
+            self.span.set_status(Status(StatusCode.ERROR, cut(f"{code}: {message}", 4096)))
+            self.span.set_attribute("error.type", str(code))
 
     def _take_usage(self, usage: Any) -> None:
         for names, target in ((("prompt_tokens", "input_tokens"), "input_tokens"),
@@ -225,14 +232,16 @@ class _Taps:
     def __init__(self, iterator: Any, invocation: Invocation) -> None:
         self._iterator = iterator
         self._invocation = invocation
-        self._joined = Joined()
+        self._joined = Joined(is_incremental=invocation.is_incremental)
+        self._has_content = False
         self._is_over = False
 
     def _took(self, chunk: Any) -> None:
-        if not self._joined.chunks:
-            self._invocation.first_token()
         try:
             self._joined.add(chunk)
+            if not self._has_content and self._joined.has_content:
+                self._has_content = True
+                self._invocation.first_token()
         except Exception as error:
             self._invocation.attributes["agentic_rl.unread"] = f"a chunk could not be read: {type(error).__name__}"
 

@@ -47,6 +47,9 @@ def _loaded(given: Any) -> Any:
 
 def message_to_parts(message: Any) -> list[Message]:
     """The parts of one message: reasoning, text, tool calls, or the answer to a tool call."""
+    item = _response_item(message)
+    if item is not None:
+        return item
     content = field(message, "content")
     call_id = field(message, "tool_call_id")
     if call_id is not None:
@@ -65,16 +68,33 @@ def message_to_parts(message: Any) -> list[Message]:
     return [*parts, *tool_calls_to_parts(field(message, "tool_calls"))]
 
 
+def _response_item(item: Any) -> list[Message] | None:
+    """The parts of what only the responses API has in a conversation; None for any message."""
+    kind = field(item, "type")
+    if kind == "function_call":
+        return tool_calls_to_parts([{"id": field(item, "call_id"), "function": item}])
+    if kind == "function_call_output":
+        return [{"type": "tool_call_response", "id": field(item, "call_id"), "result": field(item, "output")}]
+    if kind == "reasoning" and field(item, "role") is None:
+        told = [*(field(item, "summary") or ()), *(field(item, "content") or ())]
+        text = "\n".join(str(field(part, "text")) for part in told if field(part, "text"))
+        return [{"type": "reasoning", "content": text}] if text else []
+    return None
+
+
 def _part(item: Any) -> Message:
     if isinstance(item, str):
         return {"type": "text", "content": item}
-    text = field(item, "text")
+    text = field(item, "text") or field(item, "refusal")
     if isinstance(text, str):
         return {"type": "text", "content": text}
     return {"type": str(field(item, "type", "other")), "content": item}
 
 
-_ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
+_ROLES = {
+    "human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "function_call": "assistant",
+    "reasoning": "assistant", "function_call_output": "tool",
+}  # fmt: skip
 
 
 def openai_chat_messages_to_input_messages(messages: Any) -> list[Message]:
@@ -126,10 +146,21 @@ def dashscope_response_to_output_messages(response: Any) -> list[Message]:
     return found
 
 
+def response_to_output_messages(response: Any) -> list[Message]:
+    """The answer of the responses API: all its items are one message."""
+    parts = [part for item in field(response, "output") or () for part in message_to_parts(item)]
+    if not parts:
+        return []
+    reason = field(field(response, "incomplete_details"), "reason") or field(response, "status") or ""
+    return [{"role": "assistant", "parts": parts, "finish_reason": reason}]
+
+
 def anything_to_output_messages(result: Any) -> list[Message]:
     """What can be read out of the answer of a function that nobody knows."""
     if isinstance(result, str):
         return [{"role": "assistant", "parts": [{"type": "text", "content": result}]}]
+    if isinstance(field(result, "output"), list):
+        return response_to_output_messages(result)
     if field(result, "output") is not None:
         return dashscope_response_to_output_messages(result)
     if field(result, "choices") is not None:
@@ -140,10 +171,14 @@ def anything_to_output_messages(result: Any) -> list[Message]:
 
 
 class Joined:
-    """Puts the chunks of a streamed answer together."""
+    """Puts the chunks of a streamed answer together.
 
-    def __init__(self) -> None:
+    is_incremental: whether each of DashScope's chunks holds only what is new; without it each holds all so far.
+    """
+
+    def __init__(self, *, is_incremental: bool = False) -> None:
         self.chunks = 0
+        self._is_incremental = is_incremental
         self.facts: dict[str, Any] = {}
         self._choices: dict[int, dict[str, Any]] = {}
         self._last: Any = None
@@ -155,15 +190,42 @@ class Joined:
             if value is not None:
                 self.facts[name] = value
         choices = field(chunk, "choices")
-        if choices is None:
-            self._last = chunk
-            if isinstance(chunk, str):
-                self._choice(0)["text"].append(chunk)
-            elif isinstance(text := field(chunk, "content"), str):
-                self._choice(0)["text"].append(text)
+        if choices is not None:
+            for choice in choices:
+                self._add_choice(choice)
             return
-        for choice in choices:
+        kind = field(chunk, "type")
+        if isinstance(kind, str) and kind.startswith("response."):
+            self._add_event(kind, chunk)
+            return
+        self._last = chunk
+        if isinstance(chunk, str):
+            self._choice(0)["text"].append(chunk)
+        elif isinstance(text := field(chunk, "content"), str):
+            self._choice(0)["text"].append(text)
+        elif self._is_incremental:
+            self._add_output(field(chunk, "output"))
+
+    def _add_event(self, kind: str, event: Any) -> None:
+        """One event of a response: the last ones carry all of it."""
+        whole = field(event, "response")
+        if whole is not None:
+            self._last = whole
+        elif kind == "response.output_text.delta":
+            self._choice(0)["text"].append(str(field(event, "delta")))
+
+    def _add_output(self, output: Any) -> None:
+        if isinstance(text := field(output, "text"), str):
+            self._add_choice({"message": {"content": text}, "finish_reason": field(output, "finish_reason")})
+        for choice in field(output, "choices") or ():
             self._add_choice(choice)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether anything that the model said has come."""
+        if any(known["text"] or known["reasoning"] or known["calls"] for known in self._choices.values()):
+            return True
+        return bool(field(self._last, "output"))
 
     def _choice(self, index: int) -> dict[str, Any]:
         return self._choices.setdefault(index, {"text": [], "reasoning": [], "calls": {}, "reason": ""})
@@ -173,9 +235,9 @@ class Joined:
         delta = field(choice, "delta") or field(choice, "message")
         known["reason"] = field(choice, "finish_reason") or known["reason"]
         content, reasoning = field(delta, "content"), field(delta, "reasoning_content")
-        if isinstance(content, str):
+        if isinstance(content, str) and content:
             known["text"].append(content)
-        if isinstance(reasoning, str):
+        if isinstance(reasoning, str) and reasoning:
             known["reasoning"].append(reasoning)
         for number, call in enumerate(field(delta, "tool_calls") or ()):
             place = field(call, "index")
@@ -186,6 +248,8 @@ class Joined:
             joined["arguments"] += field(function, "arguments") or ""
 
     def messages(self) -> list[Message]:
+        if isinstance(field(self._last, "output"), list) and (found := response_to_output_messages(self._last)):
+            return found
         if not self._choices and field(self._last, "output") is not None:
             return dashscope_response_to_output_messages(self._last)
         found = []

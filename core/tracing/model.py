@@ -90,11 +90,15 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """How much of what happened the spans tell. cautions: spans that are there and hang in the wrong place."""
+    """How much of what happened the spans tell.
+
+    cautions: what is wrong although no call is missing. linked: model calls whose server knows their very span.
+    """
 
     llm: Counted = field(default_factory=Counted)
     tools: Counted = field(default_factory=Counted)
     cautions: tuple[str, ...] = ()
+    linked: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -117,6 +121,7 @@ class Completeness:
             "llm": [self.llm.traced, self.llm.total, list(self.llm.reasons)],
             "tools": [self.tools.traced, self.tools.total, list(self.tools.reasons)],
             "cautions": list(self.cautions),
+            "linked": self.linked,
         }
 
     @classmethod
@@ -128,6 +133,7 @@ class Completeness:
             Counted(llm[0], llm[1], tuple(llm[2])),
             Counted(tools[0], tools[1], tuple(tools[2])),
             tuple(record.get("cautions") or ()),
+            int(record.get("linked") or 0),
         )
 
 

@@ -1,7 +1,8 @@
 """Counts the model and tool calls that really happen, so that those without a span can be told.
 
-HTTP clients, LangChain's tools and MCP's sessions are looked at where user code has loaded them; what passes through
-is not changed.
+HTTP clients, LangChain's tools and MCP's sessions are looked at where user code has loaded them. What passes through
+is not changed, but for one header: a model call made inside its span carries ``traceparent``, by which whoever serves
+the model can name the very span.
 """
 
 from __future__ import annotations
@@ -12,11 +13,19 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
+from agentic_rl_tui.core.tracing.recorder import peek
 from agentic_rl_tui.core.tracing.state import is_on, use
 
 _MARK = "_agentic_rl_watched"
+TRACEPARENT = "traceparent"
 _ENDS = ("/chat/completions", "/responses", "/text-generation/generation", "/multimodal-generation/generation")
 _in_tool: ContextVar[bool] = ContextVar("agentic_rl_in_tool", default=False)
+
+
+def install_in_use() -> None:
+    """Look again where calls are traced already: user code may have loaded its client after the first of them."""
+    if peek() is not None:
+        install()
 
 
 def install() -> None:
@@ -26,6 +35,9 @@ def install() -> None:
         if module is not None:
             for client in ("Client", "AsyncClient"):
                 _patch(getattr(module, client, None), "send", _http)
+    aiohttp = sys.modules.get("aiohttp.client")
+    if aiohttp is not None:
+        _patch(getattr(aiohttp, "ClientSession", None), "_request", _aiohttp)
     requests = sys.modules.get("requests.sessions")
     if requests is not None:
         _patch(getattr(requests, "Session", None), "send", _http)
@@ -59,16 +71,51 @@ def _span_kind() -> str | None:
 
 
 def _http(original: Any) -> Any:
+    """For httpx and requests, whose methods of this name are alike."""
+
     @wraps(original)
     def send(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_on() and getattr(request, "method", "") == "POST":
-            url = str(getattr(request, "url", ""))
-            path = url.partition("?")[0].rstrip("/")
-            if path.endswith(_ENDS):
-                use.note("http", path=path[-60:], traced=_span_kind() == "LLM")
+        if getattr(request, "method", "") == "POST" and is_on():
+            name = _model_call(str(getattr(request, "url", "")))
+            if name is not None and TRACEPARENT not in request.headers:
+                request.headers[TRACEPARENT] = name
         return original(self, request, *args, **kwargs)
 
     return send
+
+
+def _aiohttp(original: Any) -> Any:
+    @wraps(original)
+    def request(self: Any, method: str, str_or_url: Any, **kwargs: Any) -> Any:
+        if method.upper() == "POST" and is_on():
+            name = _model_call(str(str_or_url))
+            if name is not None:
+                given = dict(kwargs.get("headers") or {})
+                given.setdefault(TRACEPARENT, name)
+                kwargs["headers"] = given
+        return original(self, method, str_or_url, **kwargs)
+
+    return request
+
+
+def _model_call(url: str) -> str | None:
+    """Note a request that asks a model; gives the name of the span of the call where there is one."""
+    path = url.partition("?")[0].rstrip("/")
+    if not path.endswith(_ENDS):
+        return None
+    is_traced = _span_kind() == "LLM"
+    use.note("http", path=path[-60:], traced=is_traced)
+    return _traceparent() if is_traced else None
+
+
+def _traceparent() -> str | None:
+    """The current span as the W3C names it."""
+    from opentelemetry import trace
+
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid:
+        return None
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
 
 def _tool(original: Any) -> Any:

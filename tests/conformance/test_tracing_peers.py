@@ -91,7 +91,7 @@ async def traced(code: str, package: Path) -> tuple[tuple[Span, ...], Completene
     assert result.output is not None
     spans = spans_of(result.trace)
     answered = tool_results(result.output["agent_output"]["messages"])
-    return spans, judge(result.trace, spans, model_calls=len(session.calls), tool_results=answered)
+    return spans, judge(result.trace, spans, model_calls=[call.span for call in session.calls], tool_results=answered)
 
 
 async def test_a_graph_with_a_model_and_tools(tmp_path: Path) -> None:

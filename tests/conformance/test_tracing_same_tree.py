@@ -103,7 +103,7 @@ async def spans_under(python: Path | None, package: Path) -> tuple[str, tuple[Sp
     listener.close()
     assert result.is_ok, result.error
     spans = spans_of(result.trace)
-    return source, spans, judge(result.trace, spans, model_calls=len(session.calls)).text
+    return source, spans, judge(result.trace, spans, model_calls=[call.span for call in session.calls]).text
 
 
 def shape(spans: tuple[Span, ...]) -> list[tuple[Any, ...]]:

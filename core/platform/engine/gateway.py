@@ -1,5 +1,6 @@
 """The OpenAI-compatible address at which rollouts find the model, each with a key of its own."""
 
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from agentic_rl_tui.core.platform.engine.policy import ModelFault, ModelReply, M
 from agentic_rl_tui.core.platform.engine.session import Session
 
 _MAX_BODY_BYTES = 32 * 1024 * 1024
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
+"""The header by which a traced client names its span, as the W3C has it."""
 
 
 class Gateway:
@@ -62,16 +65,18 @@ class Gateway:
         session.is_open = False
         self._sessions.pop(session.key, None)
 
-    async def ask(self, session: Session, request: ModelRequest, *, streamed: bool = False) -> ModelReply:
-        """Answer one call for a session and note it. Raises ModelFault."""
+    async def ask(
+        self, session: Session, request: ModelRequest, *, streamed: bool = False, span: str = ""
+    ) -> ModelReply:
+        """Answer one call for a session and note it, with the span it was made in. Raises ModelFault."""
         began = self._timer()
         try:
             reply = await session.policy.answer(request, session.place, session.call_path(request.messages))
         except ModelFault as fault:
-            session.note_fault(request, fault.message, self._timer() - began)
+            session.note_fault(request, fault.message, self._timer() - began, span=span)
             raise
         if session.is_open:
-            session.note(request, reply, self._timer() - began, streamed=streamed)
+            session.note(request, reply, self._timer() - began, streamed=streamed, span=span)
         return reply
 
     async def _chat(self, request: Request) -> Response:
@@ -80,7 +85,7 @@ class Gateway:
             return _unauthorised(request)
         try:
             chat, is_stream, wants_usage = chat_request.parse(await _body(request))
-            reply = await self.ask(session, chat, streamed=is_stream)
+            reply = await self.ask(session, chat, streamed=is_stream, span=_span_of(request))
         except ModelFault as fault:
             return _fault(fault)
         except ClientDisconnect:
@@ -110,6 +115,12 @@ class Gateway:
     def _session(self, request: Request) -> Session | None:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         return self.find(key.strip()) if scheme.lower() == "bearer" else None
+
+
+def _span_of(request: Request) -> str:
+    """Id of the span that the client says it calls from; empty without one."""
+    found = _TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
+    return "" if found is None else found[1]
 
 
 async def _each(events: Any) -> Any:

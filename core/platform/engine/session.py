@@ -15,7 +15,10 @@ _DIGITS = str.maketrans("", "", "0123456789")
 
 @dataclass(slots=True)
 class ModelCall:
-    """One call of the model. shared messages at the front are those of the call before; only the rest is kept."""
+    """One call of the model. shared messages at the front are those of the call before; only the rest is kept.
+
+    span: id of the span in which the agent made the call, where its client said so.
+    """
 
     shared: int
     messages: list[dict[str, Any]]
@@ -27,6 +30,7 @@ class ModelCall:
     latency_s: float
     streamed: bool = False
     error: str | None = None
+    span: str = ""
 
     def record(self) -> dict[str, Any]:
         record: dict[str, Any] = {
@@ -44,6 +48,8 @@ class ModelCall:
             record["streamed"] = True
         if self.error is not None:
             record["error"] = self.error
+        if self.span:
+            record["span"] = self.span
         return record
 
 
@@ -75,7 +81,9 @@ class Session:
         self._seen[name] += 1
         return name, turn
 
-    def note(self, request: ModelRequest, reply: ModelReply, latency_s: float, *, streamed: bool) -> None:
+    def note(
+        self, request: ModelRequest, reply: ModelReply, latency_s: float, *, streamed: bool, span: str = ""
+    ) -> None:
         shared, rest, tools = self._delta(request)
         answers = [message_of(completion) for completion in reply.completions]
         chosen = [completion.decision for completion in reply.completions if completion.decision is not None]
@@ -92,12 +100,13 @@ class Session:
                 reply.completion_tokens,
                 latency_s,
                 streamed,
+                span=span,
             )
         )
 
-    def note_fault(self, request: ModelRequest, message: str, latency_s: float) -> None:
+    def note_fault(self, request: ModelRequest, message: str, latency_s: float, *, span: str = "") -> None:
         shared, rest, tools = self._delta(request)
-        self.calls.append(ModelCall(shared, rest, tools, [], [], 0, 0, latency_s, error=message))
+        self.calls.append(ModelCall(shared, rest, tools, [], [], 0, 0, latency_s, error=message, span=span))
 
     def _delta(self, request: ModelRequest) -> tuple[int, list[dict[str, Any]], list[dict[str, Any]] | None]:
         shared = 0

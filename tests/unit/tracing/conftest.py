@@ -19,7 +19,7 @@ from agentic_rl_tui.core.platform.engine import Gateway
 from agentic_rl_tui.core.platform.engine.policy import Place
 from agentic_rl_tui.core.platform.engine.practice import PracticePolicy
 from agentic_rl_tui.core.platform.engine.row import Row
-from agentic_rl_tui.core.tracing.collect import judge, spans_of, tool_results
+from agentic_rl_tui.core.tracing.collect import judge, link, spans_of, tool_results
 from agentic_rl_tui.core.tracing.model import Completeness, Span
 
 HEAD = """
@@ -105,7 +105,7 @@ def run(gateway: Gateway, tmp_path: Path) -> Run:
                 session = gateway.open(PracticePolicy(), Place(ROW, (1, number)))
                 payload = payload_of(gateway, session.key, extra, number)
                 result = await pool.call(payload, timeout_s=timeout_s)
-                found.append(traced_of(result, len(session.calls), payload["messages"], env or {}))
+                found.append(traced_of(result, [call.span for call in session.calls], payload["messages"], env or {}))
                 gateway.close(session)
         return found
 
@@ -122,7 +122,7 @@ def payload_of(gateway: Gateway, key: str, extra: dict[str, Any], number: int = 
     }
 
 
-def traced_of(result: CallResult, model_calls: int, before: Sequence[Any], env: dict[str, str]) -> Traced:
+def traced_of(result: CallResult, model_calls: Sequence[str], before: Sequence[Any], env: dict[str, str]) -> Traced:
     ended = None if result.is_ok else (result.error.message if result.error else result.status.value)
     spans = spans_of(result.trace, ended=ended)
     output = (result.output or {}).get("agent_output") or {}
@@ -133,4 +133,4 @@ def traced_of(result: CallResult, model_calls: int, before: Sequence[Any], env: 
         tool_results=tool_results(output.get("messages")),
         is_forbidden=env.get("ENABLE_TRAJECTORY") == "false",
     )
-    return Traced(result, spans, completeness)
+    return Traced(result, link(spans, completeness), completeness)

@@ -66,7 +66,7 @@ def take(keeper: TraceKeeper, result: CallResult, **facts: Any) -> None:
 
 async def test_kept_listed_and_told(platform: Platform, client: httpx.AsyncClient) -> None:
     keeper = platform.traces
-    keeper.count_calls = lambda key: 3 if key == "k" else None
+    keeper.calls_of = lambda key: ("", "", "") if key == "k" else None
     take(keeper, CallResult(CallStatus.OK, {"agent_output": {"messages": [{"role": "tool"}]}}, trace=records()))
     late = CallError("TimedOut", "no answer within 5 s")
     take(keeper, CallResult(CallStatus.TIMEOUT, error=late, trace=records(2, is_open=True)))
@@ -148,7 +148,7 @@ async def test_a_full_queue_or_a_bad_record_harms_nobody(
 
 
 async def test_tracing_off_is_the_reason(platform: Platform) -> None:
-    platform.traces.count_calls = lambda _key: 1
+    platform.traces.calls_of = lambda _key: ("",)
     take(platform.traces, CallResult(CallStatus.OK, {}), env={"ENABLE_TRAJECTORY": "False"})
     tally = platform.traces.tally("j")
     assert tally is not None

@@ -14,6 +14,7 @@ from agentic_rl_tui.core.functions.discovery_resolve import BASES, ClassRef, Res
 from agentic_rl_tui.core.functions.discovery_source import ClassSource, ModuleSource, name_edges, parse
 from agentic_rl_tui.core.functions.package_rules import CACHE_DIRS
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.processors import BadClassPath, ClassPath, ProcessorInfo
 
 __all__ = ["Discovery", "Resolution", "Severity", "SourceIndex", "SourceProblem", "discover", "forms"]
@@ -147,7 +148,7 @@ class SourceIndex:
                 with os.scandir(directory) as found:
                     items = list(found)
             except OSError as error:
-                message = f"cannot be read: {error.strerror}"
+                message = _("cannot be read: {error}").format(error=error.strerror)
                 problems.append(SourceProblem(prefix.rstrip("/") or ".", 0, 0, message, "unreadable"))
                 continue
             if prefix and any(item.name == "pyvenv.cfg" for item in items):
@@ -159,20 +160,26 @@ class SourceIndex:
                 elif item.name.endswith(".py") and item.is_file():
                     count += 1
                     if count > _MAX_FILES:
-                        message = f"has more than {_MAX_FILES:,} Python files; the rest is not looked at"
+                        message = _("has more than {limit:,} Python files; the rest is not looked at").format(
+                            limit=_MAX_FILES
+                        )
                         problems.append(SourceProblem(".", 0, 0, message, "too-many-files", Severity.WARNING))
                         return
                     yield prefix + item.name, item
 
     def _load(self, path: str, source: str, key: tuple[int, int]) -> _File:
         if key[1] > MAX_FILE_BYTES:
-            message = f"has {key[1] / (1 << 20):.1f} MiB and is not looked at"
+            message = _("has {size:.1f} MiB and is not looked at").format(size=key[1] / (1 << 20))
             return _File(key, [], SourceProblem(path, 0, 0, message, "file-too-large", Severity.WARNING))
         try:
             with open(source, "rb", buffering=0) as file:
                 data = file.read(key[1] + 1)
         except OSError as error:
-            return _File(key, [], SourceProblem(path, 0, 0, f"cannot be read: {error.strerror}", "unreadable"))
+            return _File(
+                key,
+                [],
+                SourceProblem(path, 0, 0, _("cannot be read: {error}").format(error=error.strerror), "unreadable"),
+            )
         return _File(key, name_edges(data), names_sdk=any(root in data for root in _ROOTS))
 
     def _candidates(self) -> list[str]:
@@ -205,7 +212,9 @@ class SourceIndex:
             try:
                 file.parsed = parse((self.workspace / path).read_bytes(), path)
             except OSError as error:
-                file.parsed = SourceProblem(path, 0, 0, f"cannot be read: {error.strerror}", "unreadable")
+                file.parsed = SourceProblem(
+                    path, 0, 0, _("cannot be read: {error}").format(error=error.strerror), "unreadable"
+                )
         return file.parsed
 
     def _look_up(self, path: str) -> _File | None:
@@ -240,9 +249,15 @@ class SourceIndex:
                 target = self.resolver.class_of(module, classpath.class_name)
                 if isinstance(target, ClassRef):
                     info = ClassReader(self.resolver, target).info
-                    no_processor = f"{target.source.name} in {target.module.path} is no processor"
+                    no_processor = _("{file} in {path} is no processor").format(
+                        file=target.source.name, path=target.module.path
+                    )
                     return (
-                        Resolution(info) if info else Resolution(None, f"{no_processor}: it inherits none of the SDK's")
+                        Resolution(info)
+                        if info
+                        else Resolution(
+                            None, _("{no_processor}: it inherits none of the SDK's").format(no_processor=no_processor)
+                        )
                     )
             return self._not_found(classpath, tuple(processors))
 
@@ -255,22 +270,30 @@ class SourceIndex:
         if path in self._files or self._look_up(path) is not None:
             close = difflib.get_close_matches(name, [info.class_name for info in here], n=3, cutoff=0.5)
             offered = [info.classpath.colon for match in close for info in here if info.class_name == match]
-            has = ", ".join(info.class_name for info in here) if here else "no processor"
-            return Resolution(None, f"{path} has no class {name}; it has {has}", tuple(offered or same_name))
+            has = ", ".join(info.class_name for info in here) if here else _("no processor")
+            return Resolution(
+                None,
+                _("{path} has no class {name}; it has {has}").format(path=path, name=name, has=has),
+                tuple(offered or same_name),
+            )
         package = path.removesuffix(".py")
         if self._look_up(f"{package}/__init__.py") is not None:
-            message = f"{package} is a package, and the service looks for the file {path}"
+            message = _("{package} is a package, and the service looks for the file {path}").format(
+                package=package, path=path
+            )
             followed = self.explain(ClassPath(f"{package}/__init__.py", name), ())
             offered = [followed.info.classpath.colon] if followed.info else same_name
             return Resolution(None, message, tuple(offered))
         paths = sorted({info.path for info in processors})
         close_paths = difflib.get_close_matches(path, paths, n=3, cutoff=0.6)
         offered = same_name or [info.classpath.colon for info in processors if info.path in close_paths]
-        return Resolution(None, f"there is no file {path} in the workspace", tuple(offered))
+        return Resolution(None, _("there is no file {path} in the workspace").format(path=path), tuple(offered))
 
 
 def _hidden(path: str, first: ClassSource, last: ClassSource) -> SourceProblem:
-    message = f"{first.name}: is defined again in line {last.line}; only the last one counts"
+    message = _("{file}: is defined again in line {line}; only the last one counts").format(
+        file=first.name, line=last.line
+    )
     return SourceProblem(
-        path, first.line, first.col, message, "duplicate-class", Severity.WARNING, "Rename one of them."
+        path, first.line, first.col, message, "duplicate-class", Severity.WARNING, _("Rename one of them.")
     )

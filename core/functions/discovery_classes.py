@@ -7,25 +7,26 @@ from typing import Protocol
 from agentic_rl_tui.core.functions.discovery_resolve import BASES, ClassRef, Resolver, SdkName
 from agentic_rl_tui.core.functions.discovery_source import Decorator, Method
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ProcessorInfo, SubReward
 
 _DEMOS = frozenset(name for name in BASES if name.startswith("Demo"))
 
 _RULES: dict[str, tuple[Severity, str]] = {
-    "no-kind": (Severity.WARNING, "Inherit the rollout, reward or group reward base class of the SDK."),
-    "undefined-base": (Severity.ERROR, "Import it from dashscope.finetune.reinforcement."),
-    "decorator-needs-call": (Severity.ERROR, "Write the decorator with parentheses."),
+    "no-kind": (Severity.WARNING, N_("Inherit the rollout, reward or group reward base class of the SDK.")),
+    "undefined-base": (Severity.ERROR, N_("Import it from dashscope.finetune.reinforcement.")),
+    "decorator-needs-call": (Severity.ERROR, N_("Write the decorator with parentheses.")),
     "decorator-takes-no-call": (Severity.ERROR, "Write @aggregate_func."),
-    "weight-not-a-number": (Severity.ERROR, "Write the number without quotes."),
-    "init-arguments": (Severity.ERROR, "Give every argument a default, or read settings in setup()."),
-    "private-sub": (Severity.WARNING, "Give the method a name without a leading underscore."),
-    "duplicate-sub": (Severity.WARNING, "Give each sub-reward its own name."),
-    "process-replaced": (Severity.WARNING, "Remove it, or move its work into a sub-reward or the aggregate."),
-    "several-aggregates": (Severity.WARNING, "Keep one @aggregate_func."),
-    "no-subs": (Severity.WARNING, "Decorate methods with @sub_reward_func()."),
-    "subs-without-reward-func": (Severity.WARNING, 'Put @reward_func("…") above the class.'),
-    "missing-super-init": (Severity.WARNING, "Call super().__init__() first."),
+    "weight-not-a-number": (Severity.ERROR, N_("Write the number without quotes.")),
+    "init-arguments": (Severity.ERROR, N_("Give every argument a default, or read settings in setup().")),
+    "private-sub": (Severity.WARNING, N_("Give the method a name without a leading underscore.")),
+    "duplicate-sub": (Severity.WARNING, N_("Give each sub-reward its own name.")),
+    "process-replaced": (Severity.WARNING, N_("Remove it, or move its work into a sub-reward or the aggregate.")),
+    "several-aggregates": (Severity.WARNING, N_("Keep one @aggregate_func.")),
+    "no-subs": (Severity.WARNING, N_("Decorate methods with @sub_reward_func().")),
+    "subs-without-reward-func": (Severity.WARNING, N_('Put @reward_func("…") above the class.')),
+    "missing-super-init": (Severity.WARNING, N_("Call super().__init__() first.")),
 }
 
 
@@ -70,10 +71,13 @@ class ClassReader:
     def _read(self) -> ProcessorInfo | None:
         kind = next((kind for item in self._sdk if (kind := BASES[item.name]) is not None), None)
         if kind is None:
-            self._report("no-kind", "inherits AbstractProcessor itself, which makes no kind of function")
+            self._report("no-kind", _("inherits AbstractProcessor itself, which makes no kind of function"))
             return None
         if not self._sdk[0].is_certain and not self._is_bound(self._sdk[0].name):
-            self._report("undefined-base", f"{self._sdk[0].name} is neither imported nor defined in this file")
+            self._report(
+                "undefined-base",
+                _("{file} is neither imported nor defined in this file").format(file=self._sdk[0].name),
+            )
         decorated = next((ref for ref in self._classes if self._reward_func(ref)), None)
         process = self._process(decorated)
         aggregates = [name for name, owned in sorted(self._methods.items()) if self._is_aggregate(owned, name)]
@@ -132,7 +136,7 @@ class ClassReader:
     def _reward_func(self, ref: ClassRef) -> bool:
         found = self._sdk_decorator(ref, ref.source.decorators, "reward_func")
         if found is not None and not found.is_call and ref is self._ref:
-            self._report("decorator-needs-call", "@reward_func needs parentheses and an id", found)
+            self._report("decorator-needs-call", _("@reward_func needs parentheses and an id"), found)
         return found is not None
 
     def _subs(self) -> Iterator[SubReward]:
@@ -144,7 +148,9 @@ class ClassReader:
                 continue
             sub = self._sub(owned, found)
             if (first := by_name.get(sub.name)) is not None:
-                message = f"sub-reward {sub.name!r} replaces the one of {first.method} in line {first.line}"
+                message = _("sub-reward {file!r} replaces the one of {method} in line {line}").format(
+                    file=sub.name, method=first.method, line=first.line
+                )
                 self._report("duplicate-sub", message, owned.method if owned.owner is self._ref else None)
             by_name[sub.name] = sub
         yield from by_name.values()
@@ -153,11 +159,11 @@ class ClassReader:
         is_own = owned.owner is self._ref
         if not decorator.is_call:
             if is_own:
-                self._report("decorator-needs-call", "@sub_reward_func needs parentheses", decorator)
+                self._report("decorator-needs-call", _("@sub_reward_func needs parentheses"), decorator)
             return False
         if name.startswith("_"):
             if is_own:
-                message = f"{name} is never run: names that start with _ are skipped"
+                message = _("{name} is never run: names that start with _ are skipped").format(name=name)
                 self._report("private-sub", message, owned.method)
             return False
         return True
@@ -173,41 +179,48 @@ class ClassReader:
             weight = resolver.number(owner.module, owner.source, arguments["sub_weight"])
             text = resolver.text(owner.module, owner.source, arguments["sub_weight"])
             if text is not None and owner is self._ref:
-                message = f"the weight of {method.name} is the text {text!r}, not a number"
+                message = _("the weight of {file} is the text {text!r}, not a number").format(
+                    file=method.name, text=text
+                )
                 self._report("weight-not-a-number", message, decorator)
         return SubReward(name, method.name, weight, method.is_async, method.line)
 
     def _is_aggregate(self, owned: _Owned, name: str) -> bool:
         found = self._sdk_decorator(owned.owner, owned.method.decorators, "aggregate_func")
         if found is not None and found.is_call and owned.owner is self._ref:
-            self._report("decorator-takes-no-call", "@aggregate_func takes no parentheses", found)
+            self._report("decorator-takes-no-call", _("@aggregate_func takes no parentheses"), found)
         return found is not None and not name.startswith("_")
 
     def _check(self, info: ProcessorInfo, decorated: ClassRef | None, aggregates: list[str]) -> None:
         own = self._ref.source.methods
         if decorated is self._ref and "process" in own:
-            self._report("process-replaced", "@reward_func replaces this process; it never runs", own["process"])
+            self._report("process-replaced", _("@reward_func replaces this process; it never runs"), own["process"])
         if len(aggregates) > 1:
             message = f"has {len(aggregates)} aggregates; only {aggregates[-1]} runs"
             self._report("several-aggregates", message, own.get(aggregates[-1]))
         if decorated is not None and not info.sub_rewards:
-            self._report("no-subs", "has @reward_func but no sub-reward, so every score is 0")
+            self._report("no-subs", _("has @reward_func but no sub-reward, so every score is 0"))
         if decorated is None and info.sub_rewards and info.is_abstract:
-            self._report("subs-without-reward-func", "has sub-rewards but neither @reward_func nor process")
+            self._report("subs-without-reward-func", _("has sub-rewards but neither @reward_func nor process"))
 
     def _check_init(self, info: ProcessorInfo, decorated: ClassRef | None) -> None:
         init = self._ref.source.methods.get("__init__")
         if init is None:
             return
         if init.required_arguments:
-            message = "the service makes the class without arguments; this __init__ needs some"
+            message = _("the service makes the class without arguments; this __init__ needs some")
             self._report("init-arguments", message, init)
         if info.kind is FunctionKind.REWARD and not init.calls_base_init:
-            effect = "every score is 0" if decorated else "the helpers of the base class do not work"
-            self._report("missing-super-init", f"__init__ does not call super().__init__(), so {effect}", init)
+            effect = _("every score is 0") if decorated else _("the helpers of the base class do not work")
+            self._report(
+                "missing-super-init",
+                _("__init__ does not call super().__init__(), so {effect}").format(effect=effect),
+                init,
+            )
 
     def _report(self, rule: str, message: str, place: _Place | None = None) -> None:
         where: _Place = place or self._ref.source
-        severity, advice = _RULES[rule]
+        severity, told = _RULES[rule]
+        advice = _(told)
         text = f"{self._ref.source.name}: {message}"
         self.problems.append(SourceProblem(self._ref.module.path, where.line, where.col, text, rule, severity, advice))

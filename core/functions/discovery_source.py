@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from agentic_rl_tui.core.functions.problems import SourceProblem
+from agentic_rl_tui.core.i18n import _
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -130,10 +131,10 @@ def parse(data: bytes, path: str) -> ModuleSource | SourceProblem:
             tree = ast.parse(data, filename=path)
         return _read(tree, data, path)
     except SyntaxError as error:
-        message = f"no valid Python: {error.msg}"
+        message = _("no valid Python: {msg}").format(msg=error.msg)
         return SourceProblem(path, error.lineno or 1, max(error.offset or 1, 1), message, "syntax-error")
     except (ValueError, RecursionError, MemoryError) as error:
-        message = f"cannot be parsed: {str(error) or type(error).__name__}"
+        message = _("cannot be parsed: {error}").format(error=str(error) or type(error).__name__)
         return SourceProblem(path, 1, 1, message, "syntax-error")
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import PackageError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.paths import private_dir, state_dir
@@ -88,8 +89,8 @@ async def environment(
         await asyncio.to_thread(_prune, cache, home)
     except OSError as error:
         raise PackageError(
-            f"The environment of the requirements cannot be made: {error.strerror or error}",
-            advice=f"Check that there is room in {cache} and that it can be written.",
+            _("The environment of the requirements cannot be made: {error}").format(error=error.strerror or error),
+            advice=_("Check that there is room in {cache} and that it can be written.").format(cache=cache),
         ) from error
     return _python_of(home)
 
@@ -117,8 +118,8 @@ class _Build:
                 await asyncio.to_thread(shutil.rmtree, self._home, True)
 
     async def _make(self) -> None:
-        failure = "The interpreter cannot make an environment"
-        await self._step([str(self._base), "-I", "-m", "venv", str(self._home)], failure, "Install its venv module.")
+        failure = _("The interpreter cannot make an environment")
+        await self._step([str(self._base), "-I", "-m", "venv", str(self._home)], failure, _("Install its venv module."))
         given = self._home / _REQUIREMENTS
         given.write_text("".join(f"{line}\n" for line in self._lines), encoding="utf-8")
         needs = tuple(NEEDS)
@@ -127,10 +128,10 @@ class _Build:
             ("-r", str(given), *needs)
         ]  # fmt: skip
         pip = [str(_python_of(self._home)), "-I", "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
-        advice = "Correct requirements.txt, or choose the policy check or ignore to use what is installed."
+        advice = _("Correct requirements.txt, or choose the policy check or ignore to use what is installed.")
         for run in runs:
             await self._step(
-                [*pip, "--disable-pip-version-check", *run], "The requirements cannot be installed", advice
+                [*pip, "--disable-pip-version-check", *run], _("The requirements cannot be installed"), advice
             )
 
     async def _step(self, command: list[str], failure: str, advice: str) -> None:
@@ -156,7 +157,9 @@ class _Build:
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if code != 0:
-            raise PackageError(f"{failure}: {self._last_words() or f'exit code {code}'}", advice=advice)
+            raise PackageError(
+                f"{failure}: {self._last_words() or _('exit code {code}').format(code=code)}", advice=advice
+            )
 
     def _hear(self, line: str) -> None:
         told = redact(line)
@@ -267,7 +270,10 @@ def _describe(python: Path) -> str:
             [str(python), "-I", "-c", _DESCRIBE], capture_output=True, text=True, check=True, timeout=30
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise PackageError(f"{python} cannot be run: {error}", advice="Repair or remove that environment.") from error
+        raise PackageError(
+            _("{python} cannot be run: {error}").format(python=python, error=error),
+            advice=_("Repair or remove that environment."),
+        ) from error
     return ran.stdout.strip()
 
 

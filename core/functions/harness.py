@@ -40,6 +40,7 @@ from agentic_rl_tui.core.functions.harness_trial import (
     prepare_trial,
 )
 from agentic_rl_tui.core.functions.output import OnOutput, OutputLine
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import FunctionFailed
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath, ProcessorInfo
@@ -191,9 +192,11 @@ async def _roll_out(
     for report in (task.result() for task in tasks):
         output = (report.output or {}).get("agent_output")
         if not report.is_ok or not isinstance(output, dict):
-            why = report.error.message if report.error else "it answered without an agent_output"
+            why = report.error.message if report.error else _("it answered without an agent_output")
             traceback = report.error.traceback if report.error else None
-            raise FunctionFailed(f"the rollout {source.rollout} failed: {why}", traceback=traceback)
+            raise FunctionFailed(
+                _("the rollout {rollout} failed: {why}").format(rollout=source.rollout, why=why), traceback=traceback
+            )
         outputs.append(output)
     return outputs
 

@@ -10,6 +10,7 @@ from agentic_rl_tui.core.functions.harness_inputs import Payload, SchemaProblem,
 from agentic_rl_tui.core.functions.harness_report import NEAR_TIMEOUT, Caution, TestReport
 from agentic_rl_tui.core.functions.harness_waterfall import Component, Waterfall, waterfall
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.kinds import FunctionKind
 
 _PLACE = re.compile(r"(the whole|the answer|[^\s.;:]+(?:\.[^\s.;:]+)*): ")
@@ -86,7 +87,7 @@ def _failed_answer(result: CallResult) -> CallError | None:
     output = result.output or {}
     code = output.get("error_code")
     kind = f"status=failed ({code})" if code else "status=failed"
-    return CallError(kind, str(output.get("error") or "the answer gives no reason"))
+    return CallError(kind, str(output.get("error") or _("the answer gives no reason")))
 
 
 def _waterfalls(report: TestReport, weight: float, metric_weights: Mapping[str, float]) -> tuple[Waterfall, ...]:
@@ -102,16 +103,22 @@ def _waterfalls(report: TestReport, weight: float, metric_weights: Mapping[str, 
 
 def _cautions(report: TestReport, timeout_s: float, payload: Payload) -> Iterator[Caution]:
     if report.latency_s >= NEAR_TIMEOUT * timeout_s and report.status is not CallStatus.TIMEOUT:
-        text = f"the call took {report.latency_s:.3g} s, close to the limit of {timeout_s:g} s"
+        text = _("the call took {latency_s:.3g} s, close to the limit of {timeout_s:g} s").format(
+            latency_s=report.latency_s, timeout_s=timeout_s
+        )
         yield Caution("near-timeout", text)
     for sub in report.sub_results:
         if sub.error is not None:
-            text = f"sub-reward {sub.name} failed and counted as 0: {sub.error.type}: {sub.error.message}"
+            text = _("sub-reward {file} failed and counted as 0: {type}: {message}").format(
+                file=sub.name, type=sub.error.type, message=sub.error.message
+            )
             yield Caution("sub-failed", text)
         elif sub.status == "failed":
             yield Caution("sub-failed", _said_failed(sub))
     if len(report.scores) > 1 and len(set(report.scores)) == 1:
-        text = f"all {len(report.scores)} rollouts got {report.scores[0]:g}, so the group teaches nothing"
+        text = _("all {count} rollouts got {score:g}, so the group teaches nothing").format(
+            count=len(report.scores), score=report.scores[0]
+        )
         yield Caution("group-constant", text)
     if report.kind is FunctionKind.ROLLOUT and report.status is CallStatus.OK:
         yield from _rollout_cautions(report, payload)
@@ -126,17 +133,17 @@ def package_cautions(problems: Sequence[SourceProblem]) -> Iterator[Caution]:
 
 
 def _said_failed(sub: SubResult) -> str:
-    return f"sub-reward {sub.name} says failed, yet its score {sub.score:g} counts"
+    return _("sub-reward {file} says failed, yet its score {score:g} counts").format(file=sub.name, score=sub.score)
 
 
 def _rollout_cautions(report: TestReport, payload: Payload) -> Iterator[Caution]:
     output = (report.output or {}).get("agent_output")
     if not isinstance(output, Mapping):
-        yield Caution("no-agent-output", "the answer says success and has no agent_output, so rewards have no input")
+        yield Caution("no-agent-output", _("the answer says success and has no agent_output, so rewards have no input"))
         return
     if payload.get("rollout_extra") and not output.get("rollout_extra"):
-        text = "the row's rollout_extra is not handed on in agent_output, so rewards that need it find nothing"
+        text = _("the row's rollout_extra is not handed on in agent_output, so rewards that need it find nothing")
         yield Caution("extra-dropped", text)
     messages = output.get("messages")
     if not any(isinstance(item, Mapping) and item.get("role") == "assistant" for item in messages or ()):
-        yield Caution("no-assistant", "the messages hold nothing that the model said")
+        yield Caution("no-assistant", _("the messages hold nothing that the model said"))

@@ -11,6 +11,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from agentic_rl_tui.core.functions.processors.models import GroupRewardInput, RewardInput, RolloutInput
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.redact import mask
@@ -69,7 +70,7 @@ def json_path(parts: Sequence[int | str]) -> str:
 def check_input(kind: FunctionKind, payload: object) -> tuple[SchemaProblem, ...]:
     """Every problem of an input at once, as the service would see it; without the values, which may be secret."""
     if not isinstance(payload, dict):
-        return (SchemaProblem("$", f"must be a JSON object, not {_json_kind(payload)}"),)
+        return (SchemaProblem("$", _("must be a JSON object, not {json_kind}").format(json_kind=_json_kind(payload))),)
     problems: list[SchemaProblem] = []
     try:
         MODELS[kind].model_validate(payload)
@@ -80,12 +81,16 @@ def check_input(kind: FunctionKind, payload: object) -> tuple[SchemaProblem, ...
         ]
     told = payload.get("func_type")
     if isinstance(told, str) and told in {known.value for known in FunctionKind} and told != kind.value:
-        problems.append(SchemaProblem("$.func_type", f"is {told}, but the function is a {kind.value}"))
+        problems.append(
+            SchemaProblem(
+                "$.func_type", _("is {told}, but the function is a {value}").format(told=told, value=kind.value)
+            )
+        )
     return tuple(problems)
 
 
 def _json_kind(value: object) -> str:
-    kinds = {list: "an array", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
+    kinds = {list: _("an array"), str: _("a text"), int: _("a number"), float: _("a number"), bool: _("a boolean")}
     return "null" if value is None else kinds.get(type(value), type(value).__name__)
 
 
@@ -94,25 +99,34 @@ def load_input(source: Mapping[str, Any] | str | Path) -> Payload:
     if isinstance(source, Mapping):
         return dict(source)
     if isinstance(source, str) and source.lstrip().startswith(("{", "[", '"')):
-        return _parse(source.encode(errors="surrogatepass"), "the input")
+        return _parse(source.encode(errors="surrogatepass"), _("the input"))
     path = Path(source).expanduser()
     try:
         if path.stat().st_size > _MAX_INPUT_BYTES:
-            raise InputError(f"{path} is larger than {_MAX_INPUT_BYTES >> 20} MiB")
+            raise InputError(_("{path} is larger than {limit} MiB").format(path=path, limit=_MAX_INPUT_BYTES >> 20))
         return _parse(path.read_bytes(), str(path))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        advice = "Give a JSON object, or the path of a file that holds one."
-        raise InputError(f"the input {str(source)[:200]!r} cannot be read: {reason}", advice=advice) from error
+        advice = _("Give a JSON object, or the path of a file that holds one.")
+        raise InputError(
+            _("the input {source!r} cannot be read: {reason}").format(source=str(source)[:200], reason=reason),
+            advice=advice,
+        ) from error
 
 
 def _parse(raw: bytes, name: str) -> Payload:
     try:
         value = orjson.loads(raw.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{name} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}") from error
+        raise InputError(
+            _("{name} is no JSON: {msg} in line {lineno}, column {colno}").format(
+                name=name, msg=error.msg, lineno=error.lineno, colno=error.colno
+            )
+        ) from error
     if not isinstance(value, dict):
-        raise InputError(f"{name} holds {_json_kind(value)}, not a JSON object")
+        raise InputError(
+            _("{name} holds {json_kind}, not a JSON object").format(name=name, json_kind=_json_kind(value))
+        )
     return value
 
 
@@ -125,14 +139,17 @@ def read_rows(path: Path, *, start: int = 0, limit: int | None = None) -> Iterat
             for index, (number, line) in itertools.islice(enumerate(numbered), start, stop):
                 yield index, _parse(line, f"{path.name}:{number}")
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+        raise InputError(_("{path} cannot be read: {error}").format(path=path, error=error.strerror)) from error
 
 
 def read_row(path: Path, index: int) -> Payload:
     """One row by its index from 0. Raises InputError, also when the file has fewer rows."""
     found = next(read_rows(path, start=index, limit=1), None) if index >= 0 else None
     if found is None:
-        raise InputError(f"{path} has no row {index}", advice="Rows count from 0; blank lines do not count.")
+        raise InputError(
+            _("{path} has no row {index}").format(path=path, index=index),
+            advice=_("Rows count from 0; blank lines do not count."),
+        )
     return found[1]
 
 
@@ -247,8 +264,8 @@ def needed(resource: ModelResource | None) -> ModelResource:
     """Raises InputError when there is no model."""
     if resource is None:
         raise InputError(
-            "a rollout calls a model, and no model was given",
-            advice="Give a model name, base URL and key.",
+            _("a rollout calls a model, and no model was given"),
+            advice=_("Give a model name, base URL and key."),
         )
     return resource
 

@@ -12,6 +12,7 @@ from agentic_rl_tui.core.functions.harness_inputs import SchemaProblem
 from agentic_rl_tui.core.functions.harness_waterfall import Waterfall
 from agentic_rl_tui.core.functions.output import OutputLine
 from agentic_rl_tui.core.functions.problems import SourceProblem
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 from agentic_rl_tui.core.tracing.model import Completeness, Span
@@ -25,9 +26,9 @@ _SLOWEST = 5
 class Verdict(StrEnum):
     """What an answer is worth. A zero that an exception made is no judgement of the rollout."""
 
-    SCORED = "scored"
-    ZERO_BY_JUDGEMENT = "0 by judgement"
-    ZERO_BY_EXCEPTION = "0 by exception"
+    SCORED = N_("scored")
+    ZERO_BY_JUDGEMENT = N_("0 by judgement")
+    ZERO_BY_EXCEPTION = N_("0 by exception")
     FAILED = "FAILED"
 
 
@@ -231,21 +232,31 @@ def _cautions(
 ) -> list[Caution]:
     warnings = []
     if timeout_s and latencies and latencies.p95 >= NEAR_TIMEOUT * timeout_s:
-        text = f"95 % of the calls end within {latencies.p95:.3g} s, close to the limit of {timeout_s:g} s"
+        text = _("95 % of the calls end within {p95:.3g} s, close to the limit of {timeout_s:g} s").format(
+            p95=latencies.p95, timeout_s=timeout_s
+        )
         warnings.append(Caution("near-timeout", text))
     if len(scores) >= _CONSTANT_ROWS and min(scores) == max(scores):
-        text = f"the score is {scores[0]:g} for all {len(scores)} rows, so nothing can be learned from it"
+        text = _("the score is {score:g} for all {count} rows, so nothing can be learned from it").format(
+            score=scores[0], count=len(scores)
+        )
         warnings.append(Caution("score-constant", text))
     by_exception = sum(row.verdict is Verdict.ZERO_BY_EXCEPTION for row in rows)
     if by_exception:
-        text = f"{by_exception} of {len(rows)} rows got 0 because of an exception, which looks like a bad model"
+        text = _("{count} of {rows} rows got 0 because of an exception, which looks like a bad model").format(
+            count=by_exception, rows=len(rows)
+        )
         warnings.append(Caution("zero-by-exception", text))
     subs = Counter(name for row in rows for name in row.failed_subs)
     for name, count in subs.most_common():
-        text = f"sub-reward {name} failed in {count} of {len(rows)} rows and counted as 0"
+        text = _("sub-reward {name} failed in {count} of {rows} rows and counted as 0").format(
+            name=name, count=count, rows=len(rows)
+        )
         warnings.append(Caution("sub-failed", text))
     failed = sum(row.verdict is Verdict.FAILED for row in rows)
     if failed:
-        text = f"{failed} of {len(rows)} rows failed; the service tries such rollouts again, then drops them"
+        text = _("{failed} of {rows} rows failed; the service tries such rollouts again, then drops them").format(
+            failed=failed, rows=len(rows)
+        )
         warnings.append(Caution("rows-failed", text))
     return warnings

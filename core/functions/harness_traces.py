@@ -6,6 +6,7 @@ from dataclasses import replace
 from agentic_rl_tui.core.functions.calls import CallResult
 from agentic_rl_tui.core.functions.harness_inputs import Payload
 from agentic_rl_tui.core.functions.harness_report import Caution, TestReport
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.tracing.collect import judge, spans_of, tool_results
 
 _OFF = frozenset({"false", "0", "no"})
@@ -29,7 +30,7 @@ def traced(
         return report
     warnings = report.warnings
     if not found.is_complete or found.cautions:
-        warnings = (*warnings, Caution("not-traced", f"the trace is not whole: {found.text}"))
+        warnings = (*warnings, Caution("not-traced", _("the trace is not whole: {text}").format(text=found.text)))
     return replace(report, spans=spans, completeness=found, warnings=warnings)
 
 

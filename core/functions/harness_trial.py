@@ -22,6 +22,7 @@ from agentic_rl_tui.core.functions.harness_traces import traced
 from agentic_rl_tui.core.functions.output import OnOutput
 from agentic_rl_tui.core.functions.pool import FunctionPool, WorkerSpec
 from agentic_rl_tui.core.functions.problems import SourceProblem
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError, PackageError
 from agentic_rl_tui.core.models.processors import ClassPath, ProcessorInfo
 from agentic_rl_tui.core.models.redact import redact
@@ -129,7 +130,9 @@ def input_report(
 ) -> TestReport:
     """The report of an input that was not sent."""
     shown = masked(payload) if isinstance(payload, dict) else {}
-    message = f"the input does not fit a {info.kind.value}: {'; '.join(map(str, problems))}"
+    message = _("the input does not fit a {kind}: {problems}").format(
+        kind=info.kind.value, problems="; ".join(map(str, problems))
+    )
     error = CallError("ValidationError", message)
     return TestReport(
         info.classpath,
@@ -149,7 +152,10 @@ def find_class(workspace: Path, classpath: ClassPath | str, discovery: Discovery
     resolution = found.resolve(classpath)
     if resolution.info is None:
         meant = " or ".join(resolution.suggestions)
-        raise InputError(resolution.message, advice=f"Perhaps {meant} is meant." if meant else "Check the classpath.")
+        raise InputError(
+            resolution.message,
+            advice=_("Perhaps {meant} is meant.").format(meant=meant) if meant else _("Check the classpath."),
+        )
     return resolution.info
 
 
@@ -255,9 +261,9 @@ class _Packaging:
             return info, tuple(item for item in plan.problems if not item.rule.startswith("requirements-"))
         return info, plan.problems
 
-    def _check(self, *_: int) -> None:
+    def _check(self, *_progress: int) -> None:
         if self._canceled.is_set():
-            raise InputError("the try was canceled")
+            raise InputError(_("the try was canceled"))
 
 
 async def _in_thread(work: Callable[[], T], cancel: Callable[[], None]) -> T:
@@ -281,7 +287,9 @@ async def _interpreter(workspace: Path, options: TrialOptions, requirements: byt
     try:
         text = requirements.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise PackageError(f"{options.requirements} is not UTF-8", advice="Save it as UTF-8.") from error
+        raise PackageError(
+            _("{requirements} is not UTF-8").format(requirements=options.requirements), advice=_("Save it as UTF-8.")
+        ) from error
     return await environment(text, python=base, on_line=options.on_requirements)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from agentic_rl_tui.core.functions.calls import SubResult
+from agentic_rl_tui.core.i18n import _
 
 _ROUNDING = 1e-12
 
@@ -82,11 +83,11 @@ class _Rows:
         if component.subs:
             rows = [row for sub in component.subs for row in self._sub(sub)]
             explained = math.fsum(_value(sub) * sub.weight for sub in component.subs)
-            note = "the aggregate's own arithmetic"
+            note = _("the aggregate's own arithmetic")
         else:
             rows = self._metrics("", component.metrics, 1.0)
             explained = math.fsum(row.value * row.metric_weight for row in rows)
-            note = "the part of the score that no metric explains"
+            note = _("the part of the score that no metric explains")
         if not rows:
             return [self._row(Layer.COMPONENT, value=component.score)]
         return [*rows, *self._rest("", component.score, explained, 1.0, note)]
@@ -95,11 +96,11 @@ class _Rows:
         value = _value(sub)
         rows = [] if sub.error is not None else self._metrics(sub.name, sub.metrics, sub.weight)
         if not rows:
-            note = "0 by exception" if sub.error is not None else ""
+            note = _("0 by exception") if sub.error is not None else ""
             again = self._component.metric_weights.get(sub.name, 1.0)
             return [self._row(Layer.SUB, sub.name, "", value, again, sub.weight, note)]
         explained = math.fsum(row.value * row.metric_weight for row in rows)
-        note = "the part of the sub-reward that no metric explains"
+        note = _("the part of the sub-reward that no metric explains")
         return [*rows, *self._rest(sub.name, value, explained, sub.weight, note)]
 
     def _metrics(self, sub: str, metrics: Mapping[str, float], sub_weight: float) -> list[WaterfallRow]:

@@ -19,6 +19,7 @@ from uuid import uuid4
 from agentic_rl_tui.core.functions.frames import Splitter, decode, frame
 from agentic_rl_tui.core.functions.output import OutputLine, PipeReader
 from agentic_rl_tui.core.functions.worker.processes import kill_marked
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import FunctionFailed
 
 CORE_DIR = Path(__file__).resolve().parents[1]
@@ -57,20 +58,22 @@ class Exit:
 
     def describe(self) -> str:
         if self.reason.startswith("memory:"):
-            return f"it used {int(self.reason.partition(':')[2]) >> 20} MB of memory, over its limit"
+            return _("it used {value} MB of memory, over its limit").format(
+                value=int(self.reason.partition(":")[2]) >> 20
+            )
         if self.reason:
             return self.reason
         if self.code >= 0:
-            return f"it ended itself with exit code {self.code}"
+            return _("it ended itself with exit code {code}").format(code=self.code)
         try:
             name = signal.Signals(-self.code).name
         except ValueError:
             name = f"signal {-self.code}"
         hint = {
-            "SIGKILL": ": by itself, by another process, or by the system for lack of memory",
-            "SIGSEGV": ": a crash in native code, or recursion too deep for the stack",
+            "SIGKILL": _(": by itself, by another process, or by the system for lack of memory"),
+            "SIGSEGV": _(": a crash in native code, or recursion too deep for the stack"),
         }
-        return f"it was killed by {name}{hint.get(name, '')}"
+        return _("it was killed by {name}{hint}").format(name=name, hint=hint.get(name, ""))
 
 
 @dataclass(slots=True)
@@ -128,7 +131,7 @@ class KeeperLink(asyncio.Protocol):
         self.closed.set_result(None)
         exits, self._exits = self._exits, {}
         for gone in exits.values():
-            gone(Exit(-signal.SIGKILL, "the process that keeps the workers was killed"))
+            gone(Exit(-signal.SIGKILL, _("the process that keeps the workers was killed")))
 
     @property
     def is_open(self) -> bool:
@@ -155,7 +158,7 @@ class KeeperLink(asyncio.Protocol):
             ours.close()
             os.close(out_r)
             os.close(err_r)
-            raise FunctionFailed("the process that keeps the workers is gone", kind="died") from error
+            raise FunctionFailed(_("the process that keeps the workers is gone"), kind="died") from error
         finally:
             theirs.close()
             for fd in (out_w, err_w, memory_fd):
@@ -226,7 +229,10 @@ class KeeperProcess:
         except OSError as error:
             ours.close()
             os.close(err_r)
-            raise FunctionFailed(f"{self._python} cannot be started: {error.strerror}", kind="died") from error
+            raise FunctionFailed(
+                _("{python} cannot be started: {error}").format(python=self._python, error=error.strerror),
+                kind="died",
+            ) from error
         finally:
             theirs.close()
             os.close(err_w)

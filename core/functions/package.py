@@ -22,6 +22,7 @@ from agentic_rl_tui.core.functions.package_plan import (
 from agentic_rl_tui.core.functions.package_rules import LeftOutRule
 from agentic_rl_tui.core.functions.package_zip import CHUNK_BYTES, Progress, ZipSink, shrinks, too_large
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import PackageError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
@@ -83,7 +84,10 @@ def plan(
     directory, or so large that it cannot be one.
     """
     if not workspace.is_dir():
-        raise PackageError(f"{workspace} is no directory", advice="Name the workspace that holds the functions.")
+        raise PackageError(
+            _("{workspace} is no directory").format(workspace=workspace),
+            advice=_("Name the workspace that holds the functions."),
+        )
     root = workspace.absolute()
     limit = environment_limit() if limit_bytes is None else limit_bytes
     collector = Collector(
@@ -131,7 +135,9 @@ def write(plan: PackagePlan, destination: Path, *, progress: Progress | None = N
         size = sink.size
     except OSError as error:
         where = error.filename or destination
-        raise PackageError(f"the package cannot be written: {where}: {error.strerror or error}") from error
+        raise PackageError(
+            _("the package cannot be written: {where}: {error}").format(where=where, error=error.strerror or error)
+        ) from error
     return PackageInfo(destination, size, plan.content_hash, plan.archive_hash)
 
 
@@ -177,7 +183,8 @@ def _add_large(sink: ZipSink, handle: int, entry: PackageEntry) -> Iterator[int]
 
 def _changed(entry: PackageEntry) -> PackageError:
     return PackageError(
-        f"{entry.path} changed while the package was made", advice="Let the files come to rest and try again."
+        _("{path} changed while the package was made").format(path=entry.path),
+        advice=_("Let the files come to rest and try again."),
     )
 
 

@@ -8,6 +8,7 @@ from agentic_rl_tui.core.functions.package_graph import ImportGraph, follow
 from agentic_rl_tui.core.functions.package_plan import PackagePlan, requirements_text
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
 from agentic_rl_tui.core.functions.requirements import check, distributions, read
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 
@@ -26,7 +27,7 @@ def checked(plan: PackagePlan, *, functions: Sequence[Function], discovery: Disc
     if functions:
         for kind, classpath in functions:
             problems += _check_class(plan, index, kind, classpath)
-        roots = [(classpath.path, f"holds {classpath.class_name}") for _, classpath in functions]
+        roots = [(classpath.path, f"holds {classpath.class_name}") for _kind, classpath in functions]
     else:
         found = (discovery or index.scan()).processors
         roots = [(info.path, f"holds {info.class_name}") for info in found if plan.entry(info.path) is not None]
@@ -48,12 +49,12 @@ def _as_warning(problem: SourceProblem) -> SourceProblem:
 
 def _packages(plan: PackagePlan, roots: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """The ``__init__.py`` files that importing a root runs first."""
-    for path, _ in roots:
+    for path, _why in roots:
         parts = path.split("/")[:-1]
         for length in range(1, len(parts) + 1):
             init = "/".join([*parts[:length], "__init__.py"])
             if plan.entry(init) is not None:
-                yield init, f"package of {path}"
+                yield init, _("package of {path}").format(path=path)
 
 
 def _check_class(
@@ -62,31 +63,43 @@ def _check_class(
     path = classpath.path
     left = plan.why_left_out(path) if (plan.workspace / path).is_file() else None
     if left is not None:
-        message = f"holds {classpath.class_name}, but is not in the package: {left.reason}"
-        yield SourceProblem(path, 0, 0, message, "class-left-out", advice="Move the file, or rename its directory.")
+        message = _("holds {class_name}, but is not in the package: {reason}").format(
+            class_name=classpath.class_name, reason=left.reason
+        )
+        yield SourceProblem(path, 0, 0, message, "class-left-out", advice=_("Move the file, or rename its directory."))
         return
     if index.syntax_problem(path) is not None:
         return  # following the imports tells where
     info = index.explain(classpath, ()).info
     if info is None:
         resolution = index.scan().resolve(classpath)
-        meant = f"Perhaps {' or '.join(resolution.suggestions)} is meant." if resolution.suggestions else ""
+        meant = (
+            _("Perhaps {meant} is meant.").format(meant=" or ".join(resolution.suggestions))
+            if resolution.suggestions
+            else ""
+        )
         yield SourceProblem(path, 0, 0, resolution.message, "class-missing", advice=meant)
         return
     place = (info.path, info.line, 1)
     if kind is not None and info.kind is not kind:
-        message = f"{info.class_name} is a {info.kind.value} and cannot be registered as {kind.value}"
-        yield SourceProblem(*place, message, "kind-mismatch", advice=f"Register it with type {info.kind.value}.")
+        message = _("{class_name} is a {kind} and cannot be registered as {wanted}").format(
+            class_name=info.class_name, kind=info.kind.value, wanted=kind.value
+        )
+        yield SourceProblem(
+            *place, message, "kind-mismatch", advice=_("Register it with type {kind}.").format(kind=info.kind.value)
+        )
     if info.is_abstract:
-        message = f"{info.class_name} has no process and no @reward_func, so it cannot be made"
-        yield SourceProblem(*place, message, "abstract-class", advice="Write its process method.")
+        message = _("{class_name} has no process and no @reward_func, so it cannot be made").format(
+            class_name=info.class_name
+        )
+        yield SourceProblem(*place, message, "abstract-class", advice=_("Write its process method."))
 
 
 def _check_left_out(plan: PackagePlan, paths: Sequence[str]) -> Iterator[SourceProblem]:
     for path in dict.fromkeys(paths):
         if plan.entry(path) is None and (left := plan.why_left_out(path)) is not None:
-            message = f"holds a function, but is not in the package: {left.reason}"
-            yield SourceProblem(path, 0, 0, message, "class-left-out", Severity.WARNING, "Move it if it is needed.")
+            message = _("holds a function, but is not in the package: {reason}").format(reason=left.reason)
+            yield SourceProblem(path, 0, 0, message, "class-left-out", Severity.WARNING, _("Move it if it is needed."))
 
 
 def _check_requirements(plan: PackagePlan, graph: ImportGraph) -> Iterator[SourceProblem]:
@@ -99,8 +112,17 @@ def _check_requirements(plan: PackagePlan, graph: ImportGraph) -> Iterator[Sourc
             imported.append(item)
             continue
         module = here.removesuffix(".py").replace("/", ".")
-        message = f"imports {item.module}, which is {here} in the workspace; only the root is searched on the service"
-        yield SourceProblem(item.path, item.line, item.col, message, "import-path", advice=f"Import it as {module}.")
+        message = _(
+            "imports {module}, which is {here} in the workspace; only the root is searched on the service"
+        ).format(module=item.module, here=here)
+        yield SourceProblem(
+            item.path,
+            item.line,
+            item.col,
+            message,
+            "import-path",
+            advice=_("Import it as {module}.").format(module=module),
+        )
     yield from check(found, imported, uses_tracing=graph.uses_tracing)
 
 

@@ -27,6 +27,7 @@ from agentic_rl_tui.core.functions.package_rules import (
 )
 from agentic_rl_tui.core.functions.package_zip import CHUNK_BYTES, MAX_FILE_BYTES, packed_estimate
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import PackageError
 
 _KEY_SHAPE = re.compile(rb"\bsk-[A-Za-z0-9_-]{20,}")
@@ -35,10 +36,10 @@ _OVERLAP_BYTES = 4096
 _MIB = 1 << 20
 # Without O_NONBLOCK a named pipe in the workspace would block the walk for ever.
 _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-_SECRET_NAME = Verdict(LeftOutRule.SECRET, "the name looks like that of a secret")
-_SECRET_TARGET = Verdict(LeftOutRule.SECRET, "links to a file whose name looks like that of a secret")
-_START = Verdict(LeftOutRule.REPLACED, "replaced by the generated start script")
-_ENVIRONMENT = Verdict(LeftOutRule.CACHE, "is a virtual environment")
+_SECRET_NAME = Verdict(LeftOutRule.SECRET, N_("the name looks like that of a secret"))
+_SECRET_TARGET = Verdict(LeftOutRule.SECRET, N_("links to a file whose name looks like that of a secret"))
+_START = Verdict(LeftOutRule.REPLACED, N_("replaced by the generated start script"))
+_ENVIRONMENT = Verdict(LeftOutRule.CACHE, N_("is a virtual environment"))
 
 
 def environment_patterns() -> tuple[str, ...]:
@@ -74,7 +75,7 @@ class Collector:
         except FileNotFoundError:
             return IgnoreRules()
         except OSError as error:
-            self._error(IGNORE_FILE, "package-unreadable", f"cannot be read: {error.strerror}")
+            self._error(IGNORE_FILE, "package-unreadable", _("cannot be read: {error}").format(error=error.strerror))
             return IgnoreRules()
         return IgnoreRules.parse(text)
 
@@ -104,9 +105,12 @@ class Collector:
         source = self.workspace / file
         name, shown = source.name, str(file)
         if not source.is_file():
-            what = "is a directory" if source.is_dir() else "does not exist"
+            what = _("is a directory") if source.is_dir() else _("does not exist")
             self._error(
-                shown, "package-extra-missing", f"the extra file {what}", "Correct extra_files in the job file."
+                shown,
+                "package-extra-missing",
+                _("the extra file {what}").format(what=what),
+                _("Correct extra_files in the job file."),
             )
             return
         if looks_secret(name):
@@ -114,12 +118,14 @@ class Collector:
             return
         previous = self.entries.pop(name, None)
         self.left_out = [item for item in self.left_out if item.path != name]
-        self._read(name, str(source), f"extra file {shown}", origin=source)
+        self._read(name, str(source), _("extra file {shown}").format(shown=shown), origin=source)
         if previous is not None and name in self.entries and self.entries[name].digest != previous.digest:
-            self.left_out.append(LeftOut(name, f"replaced by the extra file {shown}", LeftOutRule.REPLACED))
+            self.left_out.append(
+                LeftOut(name, _("replaced by the extra file {shown}").format(shown=shown), LeftOutRule.REPLACED)
+            )
 
     def _keeps_dir(self, path: str, item: os.DirEntry[str]) -> bool:
-        verdict, _ = self._rules.decide(path, item.name, is_dir=True)
+        verdict, _rule = self._rules.decide(path, item.name, is_dir=True)
         if verdict is None and os.path.exists(os.path.join(item.path, "pyvenv.cfg")):
             verdict = _ENVIRONMENT
         if verdict is not None:
@@ -131,17 +137,19 @@ class Collector:
         if not item.is_dir():
             self._file(path, item)
             return
-        verdict, _ = self._rules.decide(path, item.name, is_dir=True)
+        verdict, _rule = self._rules.decide(path, item.name, is_dir=True)
         if verdict is not None:
             self._leave(path, verdict, is_dir=True)
             return
         target = os.readlink(item.path)
-        self.left_out.append(LeftOut(path, f"link to the directory {target}", LeftOutRule.LINK, is_dir=True))
+        self.left_out.append(
+            LeftOut(path, _("link to the directory {target}").format(target=target), LeftOutRule.LINK, is_dir=True)
+        )
         self._warning(
             path,
             "package-linked-dir",
-            f"is a link to the directory {target}; linked directories are not packaged",
-            "Copy the directory into the workspace if the functions need it.",
+            _("is a link to the directory {target}; linked directories are not packaged").format(target=target),
+            _("Copy the directory into the workspace if the functions need it."),
         )
 
     def _file(self, path: str, item: os.DirEntry[str]) -> None:
@@ -154,7 +162,9 @@ class Collector:
             self._leave(path, verdict)
             return
         if kept_by is not None and looks_secret(item.name):
-            message = f"looks like a secret and is sent, since {IGNORE_FILE}:{kept_by.line} asks for it"
+            message = _("looks like a secret and is sent, since {file}:{line} asks for it").format(
+                file=IGNORE_FILE, line=kept_by.line
+            )
             self._warning(path, "package-secret-kept", message)
         self._read(path, item.path, _kept(kept_by))
 
@@ -163,7 +173,7 @@ class Collector:
         if looks_secret(os.path.basename(target)):
             return _SECRET_TARGET
         if os.path.exists(target) and not os.path.isfile(target):
-            return Verdict(LeftOutRule.SPECIAL, "links to what is no ordinary file")
+            return Verdict(LeftOutRule.SPECIAL, _("links to what is no ordinary file"))
         return None
 
     def _read(self, path: str, source: str, reason: str, origin: Path | None = None) -> None:
@@ -172,7 +182,7 @@ class Collector:
             path.encode()
         except UnicodeEncodeError:
             shown = path.encode(errors="replace").decode()
-            self._leave(shown, Verdict(LeftOutRule.UNREADABLE, "the name is not valid UTF-8"))
+            self._leave(shown, Verdict(LeftOutRule.UNREADABLE, _("the name is not valid UTF-8")))
             return
         try:
             handle = os.open(source, _OPEN_FLAGS)
@@ -182,7 +192,7 @@ class Collector:
         try:
             facts = os.fstat(handle)
             if not stat.S_ISREG(facts.st_mode):
-                self._leave(path, Verdict(LeftOutRule.SPECIAL, "is no ordinary file"))
+                self._leave(path, Verdict(LeftOutRule.SPECIAL, _("is no ordinary file")))
                 return
             if facts.st_size > self._limit and self._is_too_big(path, handle, facts.st_size):
                 return
@@ -203,17 +213,23 @@ class Collector:
 
     def _not_a_workspace(self) -> PackageError:
         return PackageError(
-            f"{self.workspace} holds more than {FILES_LIMIT:,} files or {UNPACKED_LIMIT_BYTES / (1 << 30):.0f} GiB",
-            advice=f"Name the directory of the functions alone, or leave parts of it out with {IGNORE_FILE}.",
+            _("{workspace} holds more than {limit:,} files or {size:.0f} GiB").format(
+                workspace=self.workspace, limit=FILES_LIMIT, size=UNPACKED_LIMIT_BYTES / (1 << 30)
+            ),
+            advice=_("Name the directory of the functions alone, or leave parts of it out with {file}.").format(
+                file=IGNORE_FILE
+            ),
         )
 
     def _is_too_big(self, path: str, handle: int, size: int) -> bool:
         if size <= MAX_FILE_BYTES and packed_estimate(handle, size) <= self._limit:
             return False
-        text = f"{size / _MIB:.0f} MiB, over the limit of the whole package"
+        text = _("{size:.0f} MiB, over the limit of the whole package").format(size=size / _MIB)
         self._leave(path, Verdict(LeftOutRule.TOO_BIG, text))
-        advice = f"Name it in {IGNORE_FILE} if the functions do not need it, else fetch it in setup()."
-        self._error(path, "package-too-big", f"is too big to be sent: {text}", advice)
+        advice = _("Name it in {file} if the functions do not need it, else fetch it in setup().").format(
+            file=IGNORE_FILE
+        )
+        self._error(path, "package-too-big", _("is too big to be sent: {text}").format(text=text), advice)
         return True
 
     def _scan(self, path: str, handle: int, left: int) -> tuple[bytes, str | None]:
@@ -228,9 +244,9 @@ class Collector:
             text = tail + chunk if tail else chunk
             for needle in self._needles:
                 if needle in text:
-                    return b"", "its text holds one of your keys"
+                    return b"", _("its text holds one of your keys")
             if b"PRIVATE KEY-----" in text and _PRIVATE_KEY.search(text):
-                return b"", "its text holds a private key"
+                return b"", _("its text holds a private key")
             if not is_reported and b"sk-" in text and (found := _KEY_SHAPE.search(text)):
                 is_reported = True
                 self._key_shape(path, text, found.start(), lines_before)
@@ -242,20 +258,22 @@ class Collector:
     def _key_shape(self, path: str, text: bytes, offset: int, lines_before: int) -> None:
         line = lines_before + text.count(b"\n", 0, offset) + 1
         col = offset - text.rfind(b"\n", 0, offset)
-        message = "holds what looks like an API key, and would be sent"
-        advice = "Pass keys in runtime.env and read them from os.environ."
+        message = _("holds what looks like an API key, and would be sent")
+        advice = _("Pass keys in runtime.env and read them from os.environ.")
         self.problems.append(SourceProblem(path, line, col, message, "package-key-in-file", Severity.WARNING, advice))
 
     def _leave(self, path: str, verdict: Verdict, *, is_dir: bool = False) -> None:
-        self.left_out.append(LeftOut(path, verdict.reason, verdict.rule, is_dir))
+        self.left_out.append(LeftOut(path, _(verdict.reason), verdict.rule, is_dir))
         if verdict.rule is LeftOutRule.SECRET:
-            advice = f"Pass secrets in runtime.env; a line !/{path} in {IGNORE_FILE} sends the file all the same."
-            self._warning(path, "package-secret", f"is left out: {verdict.reason}", advice)
+            advice = _("Pass secrets in runtime.env; a line !/{path} in {file} sends the file all the same.").format(
+                path=path, file=IGNORE_FILE
+            )
+            self._warning(path, "package-secret", _("is left out: {reason}").format(reason=_(verdict.reason)), advice)
 
     def _unreadable(self, path: str, error: OSError, *, is_dir: bool = False) -> None:
-        why = f"cannot be read: {error.strerror or type(error).__name__}"
+        why = _("cannot be read: {error}").format(error=error.strerror or type(error).__name__)
         self.left_out.append(LeftOut(path, why, LeftOutRule.UNREADABLE, is_dir))
-        self._warning(path, "package-unreadable", f"is left out: it {why}")
+        self._warning(path, "package-unreadable", _("is left out: it {why}").format(why=why))
 
     def _error(self, path: str, rule: str, message: str, advice: str = "") -> None:
         self.problems.append(SourceProblem(path, 0, 0, message, rule, Severity.ERROR, advice))
@@ -265,7 +283,7 @@ class Collector:
 
 
 def _kept(rule: IgnoreRule | None) -> str:
-    return "in the workspace" if rule is None else f"{IGNORE_FILE}:{rule.line} {rule.text!r}"
+    return _("in the workspace") if rule is None else f"{IGNORE_FILE}:{rule.line} {rule.text!r}"
 
 
 def estimate_archive(workspace: Path, entries: Iterable[PackageEntry], total: int, limit: int) -> int | None:

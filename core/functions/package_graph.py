@@ -14,6 +14,7 @@ from agentic_rl_tui.core.functions.package_plan import LeftOut, PackagePlan
 from agentic_rl_tui.core.functions.package_rules import IGNORE_FILE, LeftOutRule
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
 from agentic_rl_tui.core.functions.requirements import ImportedModule, is_standard
+from agentic_rl_tui.core.i18n import _
 
 _PATH_TEXT = re.compile(rb"['\"]((?:[\w.-]+/)+[\w.-]+)['\"]")
 _TRACING = "observability"
@@ -96,10 +97,9 @@ class _Walk:
         if target is not None:
             self._reach(module, item, target)
         elif parts and not os.path.isdir(self._root.joinpath(*parts)) and not item.is_optional:
-            self._tell(
-                module.path, item, "import-missing", f"imports {name}, which is not in the workspace", Severity.ERROR,
-                "Correct the import; modules are found from the workspace's root.",
-            )  # fmt: skip
+            message = _("imports {name}, which is not in the workspace").format(name=name)
+            advice = _("Correct the import; modules are found from the workspace's root.")
+            self._tell(module.path, item, "import-missing", message, Severity.ERROR, advice)
         for inner in item.names:
             found = self._file_of("/".join([*parts, inner]))
             if found is not None and (target is None or found != target):
@@ -109,7 +109,7 @@ class _Walk:
         return next((path for path in (f"{stem}.py", f"{stem}/__init__.py") if os.path.isfile(self._root / path)), None)
 
     def _reach(self, module: ModuleSource, item: Import, path: str) -> None:
-        self.need(path, f"imported by {module.path}:{item.line}")
+        self.need(path, _("imported by {path}:{line}").format(path=module.path, line=item.line))
         if self._plan.entry(path) is not None:
             return
         left = self._plan.why_left_out(path)
@@ -117,7 +117,9 @@ class _Walk:
             return
         self._told_left_out.add(place)
         severity = Severity.WARNING if item.is_optional else Severity.ERROR
-        message = f"imports {path}, which is not in the package: {left.reason if left else 'left out'}"
+        message = _("imports {path}, which is not in the package: {reason}").format(
+            path=path, reason=left.reason if left else _("left out")
+        )
         self._tell(module.path, item, "import-left-out", message, severity, _bring_back(left))
 
     def _path_texts(self, path: str) -> None:
@@ -134,7 +136,9 @@ class _Walk:
                 if left is not None and os.path.isfile(self._root / candidate):
                     line = data.count(b"\n", 0, found.start()) + 1
                     place = Import("", (), 0, line, found.start() - data.rfind(b"\n", 0, found.start()))
-                    message = f"names {candidate}, which is not in the package: {left.reason}"
+                    message = _("names {candidate}, which is not in the package: {reason}").format(
+                        candidate=candidate, reason=left.reason
+                    )
                     self._tell(path, place, "path-left-out", message, Severity.WARNING, _bring_back(left))
 
     def _tell(self, path: str, item: Import, rule: str, message: str, severity: Severity, advice: str) -> None:
@@ -145,6 +149,8 @@ class _Walk:
 
 def _bring_back(left: LeftOut | None) -> str:
     if left is None or left.rule is LeftOutRule.LINK:
-        return "Copy it into the workspace."
+        return _("Copy it into the workspace.")
     slash = "/" if left.is_dir else ""
-    return f"Rename {left.path}, or put the line !/{left.path}{slash} into {IGNORE_FILE}."
+    return _("Rename {path}, or put the line !/{path}{slash} into {file}.").format(
+        path=left.path, slash=slash, file=IGNORE_FILE
+    )

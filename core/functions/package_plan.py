@@ -9,6 +9,7 @@ from pathlib import Path
 from agentic_rl_tui.core.functions.package_rules import START_SCRIPT, LeftOutRule
 from agentic_rl_tui.core.functions.package_script import ScriptOptions, start_script
 from agentic_rl_tui.core.functions.problems import Severity, SourceProblem
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import PackageError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
@@ -145,4 +146,6 @@ def requirements_text(plan: PackagePlan) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise PackageError(f"{plan.requirements} cannot be read: {error.strerror}") from error
+        raise PackageError(
+            _("{requirements} cannot be read: {error}").format(requirements=plan.requirements, error=error.strerror)
+        ) from error

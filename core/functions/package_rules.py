@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from agentic_rl_tui.core.i18n import _
+
 IGNORE_FILE = ".agenticignore"
 SETTINGS_FILE = "agentic-rl.toml"
 START_SCRIPT = "start.sh"
@@ -43,7 +45,7 @@ class LeftOutRule(StrEnum):
 
     PATTERN = "pattern"
     CACHE = "cache"
-    IGNORE_FILE = "ignore file"
+    IGNORE_FILE = "ignore file"  # no text: a word of the JSON output
     SECRET = "secret"
     TOO_BIG = "too big"
     LINK = "link"
@@ -160,7 +162,7 @@ class NameRules:
             text = f"{IGNORE_FILE}:{asked.line} {asked.text!r}"
             return Verdict(LeftOutRule.IGNORE_FILE, text), None
         if not is_dir and path in (IGNORE_FILE, SETTINGS_FILE):
-            return Verdict(LeftOutRule.PATTERN, "belongs to this program, not to the function"), None
+            return Verdict(LeftOutRule.PATTERN, _("belongs to this program, not to the function")), None
         verdict = self._by_name(name, is_dir=is_dir)
         if asked is not None:
             return None, (asked if verdict is not None else None)
@@ -168,12 +170,12 @@ class NameRules:
 
     def _by_name(self, name: str, *, is_dir: bool) -> Verdict | None:
         if looks_secret(name, is_dir=is_dir):
-            return Verdict(LeftOutRule.SECRET, "the name looks like that of a secret")
+            return Verdict(LeftOutRule.SECRET, _("the name looks like that of a secret"))
         if name in self._exact or (self._any_glob is not None and self._any_glob(name)):
             pattern = name if name in self._exact else next(text for text, match in self._globs if match(name))
-            return Verdict(LeftOutRule.PATTERN, f"default pattern {pattern!r}")
+            return Verdict(LeftOutRule.PATTERN, _("default pattern {pattern!r}").format(pattern=pattern))
         if is_dir and name in CACHE_DIRS:
-            return Verdict(LeftOutRule.CACHE, f"{name} is a cache or an environment")
+            return Verdict(LeftOutRule.CACHE, _("{name} is a cache or an environment").format(name=name))
         return None
 
 

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from isal import igzip_lib, isal_zlib
 
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import PackageError
 
 Progress = Callable[[int, int], None]
@@ -166,6 +167,8 @@ def packed_estimate(handle: int, size: int) -> int:
 def too_large(size: int, limit: int) -> PackageError:
     mib = 1 << 20
     return PackageError(
-        f"the package has {size / mib:.1f} MiB or more, and the service takes at most {limit / mib:.0f} MiB",
-        advice="Leave large files out with a line in .agenticignore; data sets are uploaded on their own.",
+        _("the package has {size:.1f} MiB or more, and the service takes at most {limit:.0f} MiB").format(
+            size=size / mib, limit=limit / mib
+        ),
+        advice=_("Leave large files out with a line in .agenticignore; data sets are uploaded on their own."),
     )

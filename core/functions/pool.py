@@ -18,6 +18,7 @@ from agentic_rl_tui.core.functions.spec import WorkerSpec
 from agentic_rl_tui.core.functions.stacks import own_stack
 from agentic_rl_tui.core.functions.turns import Turns
 from agentic_rl_tui.core.functions.workers import NotStarted, Pending, Worker
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import FunctionFailed
 
 __all__ = ["FunctionPool", "OutputLine", "WorkerSpec"]
@@ -86,12 +87,12 @@ class FunctionPool:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        stopped = CallResult(CallStatus.CANCELED, error=CallError("Stopped", "the function was stopped"))
+        stopped = CallResult(CallStatus.CANCELED, error=CallError("Stopped", _("the function was stopped")))
         for worker in self._workers:
             for call in worker.pending.values():
                 if not call.done.done():
                     call.done.set_result(stopped)
-        self._turns.refuse(FunctionFailed("the function was stopped", kind="canceled"))
+        self._turns.refuse(FunctionFailed(_("the function was stopped"), kind="canceled"))
         await self._spawner.stop()
         self._workers.clear()
 
@@ -100,7 +101,10 @@ class FunctionPool:
         try:
             body = orjson.dumps(payload, option=orjson.OPT_NON_STR_KEYS)
         except TypeError as error:
-            return CallResult(CallStatus.INVALID_INPUT, error=CallError("TypeError", f"the input is not JSON: {error}"))
+            return CallResult(
+                CallStatus.INVALID_INPUT,
+                error=CallError("TypeError", _("the input is not JSON: {error}").format(error=error)),
+            )
         limit = self.spec.call_timeout_s if timeout_s is None else timeout_s
         again = False
         while True:
@@ -123,7 +127,7 @@ class FunctionPool:
             result = await call.done
         except asyncio.CancelledError:
             worker.cancel(call.call_id)
-            loop.call_later(self.spec.cancel_grace_s, self._overdue, worker, call, "a canceled call did not end")
+            loop.call_later(self.spec.cancel_grace_s, self._overdue, worker, call, _("a canceled call did not end"))
             raise
         finally:
             if timer is not None:
@@ -131,7 +135,7 @@ class FunctionPool:
         if call.trace:
             result = replace(result, trace=tuple(call.trace))
         if result.status is CallStatus.DIED and worker.is_usable:
-            self._retire(worker, "its code asked to exit")
+            self._retire(worker, _("its code asked to exit"))
         if limit is not None and call.timed_out and result.status is not CallStatus.DIED:
             return self._timeout(result, limit)
         return result
@@ -140,7 +144,7 @@ class FunctionPool:
         place = result.error if result.status is CallStatus.CANCELED else None
         error = CallError(
             "TimedOut",
-            f"no answer within {limit:g} s",
+            _("no answer within {limit:g} s").format(limit=limit),
             place.traceback if place else "",
             place.full_traceback if place else "",
         )
@@ -152,7 +156,7 @@ class FunctionPool:
         worker.cancel(call.call_id)
         # A thread cannot be asked, so there is nothing to wait for.
         grace_s = self.spec.cancel_grace_s if worker.is_async else _THREAD_GRACE_S
-        reason = "a call passed its time limit and did not end"
+        reason = _("a call passed its time limit and did not end")
         asyncio.get_running_loop().call_later(grace_s, self._overdue, worker, call, reason)
 
     def _overdue(self, worker: Worker, call: Pending, reason: str) -> None:
@@ -194,11 +198,11 @@ class FunctionPool:
 
     async def _turn(self, *, first: bool) -> Worker | FunctionFailed:
         if not self._running:
-            return FunctionFailed("the function is not running", kind="canceled")
+            return FunctionFailed(_("the function is not running"), kind="canceled")
         if not self._turns and (worker := self._free_worker()):
             return worker
         if not self._workers and not self._starting:
-            self._replace("none is left")
+            self._replace(_("none is left"))
         return await self._turns.wait(first=first)
 
     def _freed(self, worker: Worker) -> None:
@@ -220,7 +224,9 @@ class FunctionPool:
             return
         self.restarts += 1
         if self._on_output is not None:
-            self._on_output(OutputLine("worker", f"a worker is replaced: {reason}", time.time()))
+            self._on_output(
+                OutputLine("worker", _("a worker is replaced: {reason}").format(reason=reason), time.time())
+            )
         self._starting += 1
         self._in_background(self._start_another())
 

@@ -13,6 +13,7 @@ from agentic_rl_tui.core.functions.requirements_names import (
     PREINSTALLED,
     TRACING_PINS,
 )
+from agentic_rl_tui.core.i18n import _
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement as Pep508
@@ -72,11 +73,11 @@ class Requirements:
     def _option(self, number: int, line: str) -> None:
         option = re.split(r"[\s=]", line, maxsplit=1)[0]
         if option in ("-r", "--requirement", "-c", "--constraint"):
-            message = f"{option} names another file, and the service is sent this one alone"
-            self._add(number, "requirements-nested", message, Severity.ERROR, "Copy its lines into this file.")
+            message = _("{option} names another file, and the service is sent this one alone").format(option=option)
+            self._add(number, "requirements-nested", message, Severity.ERROR, _("Copy its lines into this file."))
         elif option in ("-e", "--editable", "-f", "--find-links"):
-            message = f"{option} names a place that the service does not have"
-            self._add(number, "requirements-local", message, Severity.ERROR, "Put the code into the workspace.")
+            message = _("{option} names a place that the service does not have").format(option=option)
+            self._add(number, "requirements-local", message, Severity.ERROR, _("Put the code into the workspace."))
 
     def _requirement(self, number: int, line: str) -> None:
         from packaging.requirements import InvalidRequirement
@@ -84,17 +85,16 @@ class Requirements:
 
         stripped = _HASHES.sub("", line).strip()
         if _LOCAL.search(stripped) and "@" not in stripped:
-            message = f"{stripped!r} is a local file, which the service does not have"
-            self._add(number, "requirements-local", message, Severity.ERROR, "Put the code into the workspace.")
+            message = _("{text!r} is a local file, which the service does not have").format(text=stripped)
+            self._add(number, "requirements-local", message, Severity.ERROR, _("Put the code into the workspace."))
             return
         if stripped.startswith(("git+", "http://", "https://")):
             return
         try:
             parsed: Pep508 = Parser(stripped)
         except InvalidRequirement as error:
-            why = str(error).splitlines()[0]
-            self._add(number, "requirements-syntax", f"{stripped!r} is no requirement: {why}", Severity.ERROR,
-                      "Write name==version.")  # fmt: skip
+            message = _("{text!r} is no requirement: {why}").format(text=stripped, why=str(error).splitlines()[0])
+            self._add(number, "requirements-syntax", message, Severity.ERROR, _("Write name==version."))
             return
         if parsed.marker is not None and not parsed.marker.evaluate(
             {"platform_system": "Linux", "sys_platform": "linux"}
@@ -105,8 +105,10 @@ class Requirements:
         )
         first = next((known for known in self.items if known.name == item.name), None)
         if first is not None and first.specifier != item.specifier:
-            message = f"{item.name} is listed in line {first.line} with another version; pip refuses that"
-            self._add(number, "requirements-twice", message, Severity.ERROR, "Keep one of the lines.")
+            message = _("{file} is listed in line {line} with another version; pip refuses that").format(
+                file=item.name, line=first.line
+            )
+            self._add(number, "requirements-twice", message, Severity.ERROR, _("Keep one of the lines."))
         self.items.append(item)
 
     def _add(self, line: int, rule: str, message: str, severity: Severity, advice: str) -> None:
@@ -134,10 +136,10 @@ def read(raw: bytes | None, path: str = REQUIREMENTS_FILE) -> Requirements:
     except UnicodeDecodeError as error:
         found = Requirements("", path)
         line = error.object.count(b"\n", 0, error.start) + 1
-        advice = "Save it as UTF-8."
-        found.problems.append(SourceProblem(path, line, 1, "is not UTF-8", "requirements-encoding", advice=advice))
+        advice = _("Save it as UTF-8.")
+        found.problems.append(SourceProblem(path, line, 1, _("is not UTF-8"), "requirements-encoding", advice=advice))
     if raw is None:
-        message, advice = "is missing, and the service needs it", "Make it, with one requirement a line."
+        message, advice = _("is missing, and the service needs it"), _("Make it, with one requirement a line.")
         found.problems.append(SourceProblem(path, 0, 0, message, "requirements-missing", advice=advice))
     return found
 
@@ -155,8 +157,8 @@ def check(found: Requirements, imported: Iterable[ImportedModule], *, uses_traci
 
 def _check_dashscope(found: Requirements) -> Iterator[SourceProblem]:
     if (item := found.by_name.get("dashscope")) is not None:
-        message = "dashscope is part of the runtime; listing it may replace the version that the service uses"
-        yield _problem(found, item, "requirements-dashscope", message, Severity.WARNING, "Remove the line.")
+        message = _("dashscope is part of the runtime; listing it may replace the version that the service uses")
+        yield _problem(found, item, "requirements-dashscope", message, Severity.WARNING, _("Remove the line."))
 
 
 def _check_protobuf(found: Requirements) -> Iterator[SourceProblem]:
@@ -169,12 +171,16 @@ def _check_protobuf(found: Requirements) -> Iterator[SourceProblem]:
     named = [spec.version.removesuffix(".*") for spec in given]
     possible = [version for version in dict.fromkeys((*_PROTOBUF_PROBES, *named)) if given.contains(version)]
     outside = [version for version in possible if not wanted.contains(version)]
-    advice = f"Write protobuf{PROTOBUF_RANGE}."
+    advice = _("Write protobuf{range}.").format(range=PROTOBUF_RANGE)
     if possible and len(outside) == len(possible):
-        message = f"protobuf{item.specifier} is outside of {PROTOBUF_RANGE}, which the runtime needs"
+        message = _("protobuf{specifier} is outside of {range}, which the runtime needs").format(
+            specifier=item.specifier, range=PROTOBUF_RANGE
+        )
         yield _problem(found, item, "requirements-protobuf", message, Severity.ERROR, advice)
     elif outside:
-        message = f"protobuf{item.specifier} allows {outside[0]}; the runtime needs {PROTOBUF_RANGE}"
+        message = _("protobuf{specifier} allows {outside}; the runtime needs {range}").format(
+            specifier=item.specifier, outside=outside[0], range=PROTOBUF_RANGE
+        )
         yield _problem(found, item, "requirements-protobuf", message, Severity.WARNING, advice)
 
 
@@ -185,15 +191,15 @@ def _check_tracing(found: Requirements) -> Iterator[SourceProblem]:
             found.path,
             0,
             0,
-            f"the functions use tracing, which does nothing without {', '.join(missing)}",
+            _("the functions use tracing, which does nothing without {packages}").format(packages=", ".join(missing)),
             "requirements-tracing",
             Severity.WARNING,
-            "Add these lines.",
+            _("Add these lines."),
         )
     for name in TRACING_PINS:
         item = found.by_name.get(name)
         if item is not None and not item.specifier.startswith("=="):
-            message = f"{name} has no fixed version, so traces may stop when a new one appears"
+            message = _("{name} has no fixed version, so traces may stop when a new one appears").format(name=name)
             advice = f"Write {name}=={TRACING_PINS[name]}."
             yield _problem(found, item, "requirements-tracing", message, Severity.WARNING, advice)
 
@@ -206,13 +212,17 @@ def _check_imports(imported: Iterable[ImportedModule], names: frozenset[str]) ->
         bringers = sorted(name for name in names if BROUGHT_ALONG.get(name, frozenset()) & set(wanted))
         advice = f"Add {wanted[0]} to {REQUIREMENTS_FILE}."
         if set(wanted) & PREINSTALLED:
-            message = f"imports {item.module}, which is there only because the runtime's SDK brings it"
+            message = _("imports {module}, which is there only because the runtime's SDK brings it").format(
+                module=item.module
+            )
             severity, rule = Severity.INFO, "requirements-implied"
         elif bringers:
-            message = f"imports {item.module}, which is there only because {bringers[0]} brings it"
+            message = _("imports {module}, which is there only because {bringers} brings it").format(
+                module=item.module, bringers=bringers[0]
+            )
             severity, rule = Severity.INFO, "requirements-implied"
         else:
-            message = f"imports {item.module}, which no requirement provides"
+            message = _("imports {module}, which no requirement provides").format(module=item.module)
             severity, rule = Severity.WARNING, "requirements-import"
         yield SourceProblem(item.path, item.line, item.col, message, rule, severity, advice)
 

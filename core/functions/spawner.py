@@ -13,11 +13,12 @@ from agentic_rl_tui.core.functions.output import OnOutput
 from agentic_rl_tui.core.functions.spec import WorkerSpec
 from agentic_rl_tui.core.functions.stacks import own_stack
 from agentic_rl_tui.core.functions.workers import Worker
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import FunctionFailed
 
 _LAST_LINES = 20
 _INTERPRETER_S = 60.0
-_INTERPRETER_ADVICE = "Install it in that environment, or let the function run with another interpreter."
+_INTERPRETER_ADVICE = N_("Install it in that environment, or let the function run with another interpreter.")
 
 
 class _Died(Exception):
@@ -103,20 +104,20 @@ class Spawner:
                 message = await asyncio.shield(worker.ready)
         except TimeoutError:
             where = own_stack(await worker.where(), self._config["package_dir"])
-            worker.kill("it was not ready in time")
+            worker.kill(_("it was not ready in time"))
             raise FunctionFailed(
-                f"import and setup took longer than {self._spec.setup_timeout_s:g} s",
+                _("import and setup took longer than {limit:g} s").format(limit=self._spec.setup_timeout_s),
                 kind="timeout",
                 traceback=where or None,
-                advice="Make setup faster, or raise its limit.",
+                advice=_("Make setup faster, or raise its limit."),
             ) from None
         except asyncio.CancelledError:
-            worker.kill("the function was stopped")
+            worker.kill(_("the function was stopped"))
             raise
         if message is None:
             assert worker.exit is not None
             if not link.is_open and self._keeper.failure:
-                raise FunctionFailed(self._keeper.failure, kind="died", advice=_INTERPRETER_ADVICE)
+                raise FunctionFailed(self._keeper.failure, kind="died", advice=_(_INTERPRETER_ADVICE))
             raise _Died(worker.exit.describe(), worker.tail.last(_LAST_LINES) or self._keeper.last_words())
         return worker, message
 
@@ -126,8 +127,8 @@ class Spawner:
             async with asyncio.timeout(_INTERPRETER_S):
                 await asyncio.shield(worker.forked)
         except TimeoutError:
-            worker.kill("the interpreter did not start")
-            told = f"the interpreter did not start within {_INTERPRETER_S:g} s"
+            worker.kill(_("the interpreter did not start"))
+            told = _("the interpreter did not start within {limit:g} s").format(limit=_INTERPRETER_S)
             raise FunctionFailed(told, kind="timeout") from None
 
     async def _link(self) -> KeeperLink:
@@ -142,15 +143,22 @@ class Spawner:
             return self._root
 
     def _death(self, death: _Died) -> FunctionFailed:
-        tail = f"\nIts last output:\n{death.output}" if death.output else ""
-        return FunctionFailed(f"{self._spec.name} could not be started: {death.reason}.{tail}", kind="died")
+        tail = _("\nIts last output:\n{output}").format(output=death.output) if death.output else ""
+        return FunctionFailed(
+            _("{file} could not be started: {reason}.{tail}").format(
+                file=self._spec.name, reason=death.reason, tail=tail
+            ),
+            kind="died",
+        )
 
 
 def _failure(name: str, message: dict[str, Any]) -> FunctionFailed:
     error = message["error"]
-    doing = {"import": "importing it", "construct": "constructing it", "setup": "its setup"}[message["stage"]]
+    doing = {"import": _("importing it"), "construct": _("constructing it"), "setup": _("its setup")}[message["stage"]]
     return FunctionFailed(
-        f"{name} could not be started: {doing} failed with {error['type']}: {error['message']}",
+        _("{name} could not be started: {doing} failed with {error}: {message}").format(
+            name=name, doing=doing, error=error["type"], message=error["message"]
+        ),
         kind="raised",
         traceback=error["traceback"] or error["full_traceback"] or None,
     )

@@ -14,6 +14,7 @@ from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatu
 from agentic_rl_tui.core.functions.frames import Splitter, call_frame, frame
 from agentic_rl_tui.core.functions.keeper import STACK_OFFSET, Exit, KeeperLink
 from agentic_rl_tui.core.functions.output import OnOutput, OutputLine, PipeReader, Tail
+from agentic_rl_tui.core.i18n import _
 
 _STACK_POLL_S = 0.01
 _STACK_POLLS = 100
@@ -99,7 +100,7 @@ class Worker:
         """Where its threads stand, as faulthandler tells it; empty when it cannot say."""
         self.link.tell("where", slot=self.slot)
         told = ""
-        for _ in range(_STACK_POLLS):
+        for _turn in range(_STACK_POLLS):
             await asyncio.sleep(_STACK_POLL_S)
             if self.exit is not None:
                 break
@@ -192,8 +193,8 @@ class Worker:
 
     async def _await_exit(self) -> None:
         """A worker that only closed its connection is of no use any more."""
-        self.condemned = self.condemned or "it closed its connection to the platform"
-        for _ in range(2):
+        self.condemned = self.condemned or _("it closed its connection to the platform")
+        for _turn in range(2):
             if self.exit is not None:
                 return
             await asyncio.wait([self.gone], timeout=0.25)
@@ -230,7 +231,9 @@ class Worker:
         assert self.exit is not None
         printed = self.tail.since(call.printed_before)
         error = CallError(
-            "WorkerDied", f"the worker died during the call: {self.exit.describe()}", full_traceback=printed
+            "WorkerDied",
+            _("the worker died during the call: {how}").format(how=self.exit.describe()),
+            full_traceback=printed,
         )
         return CallResult(CallStatus.DIED, error=error, printed=printed, latency_s=self._loop.time() - call.sent_at)
 

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.functions.harness_inputs import ModelResource
     from agentic_rl_tui.core.models.jobs import Job, JobPage
     from agentic_rl_tui.core.models.processors import ProcessorInfo
+    from agentic_rl_tui.core.sdk.clone import Cloned, Start
+    from agentic_rl_tui.core.sdk.compare import JobComparison
     from agentic_rl_tui.core.sdk.deploy import Deployment
+    from agentic_rl_tui.core.sdk.origins import Origin
     from agentic_rl_tui.core.tracing.model import Run, Span
 
 
@@ -74,6 +77,20 @@ class Backend(Protocol):
     ) -> dict[str, Any] | None:
         """Without a step: the steps there are. With one: its samples. With both: the rollouts of the group."""
         ...
+
+    async def checkpoints(self, job_id: str) -> "tuple[Start, ...]":
+        """What a job left to go on from, the best first."""
+        ...
+
+    async def clone(self, job_id: str, checkpoint: str | None) -> "Cloned":
+        """Write the job as a new job file in the workspace."""
+        ...
+
+    async def origin(self, job_id: str) -> "Origin | None":
+        """What the job was made of, where it was submitted from this machine."""
+        ...
+
+    async def compare(self, old_id: str, new_id: str) -> "JobComparison": ...
 
     async def deployments(self) -> "tuple[Deployment, ...]":
         """The functions that this machine has registered."""

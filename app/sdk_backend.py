@@ -13,7 +13,10 @@ from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
 from agentic_rl_tui.core.models.processors import ProcessorInfo
 from agentic_rl_tui.core.sdk import AgenticRL, events
+from agentic_rl_tui.core.sdk.clone import Cloned, Start
+from agentic_rl_tui.core.sdk.compare import JobComparison
 from agentic_rl_tui.core.sdk.deploy import Deployment, deploy, deployments, remove_instance
+from agentic_rl_tui.core.sdk.origins import Origin
 from agentic_rl_tui.core.sdk.traces import export_traces, import_traces, list_traces, read_trace
 from agentic_rl_tui.core.settings import Settings
 from agentic_rl_tui.core.tracing.model import Run, Span
@@ -76,6 +79,18 @@ class SdkBackend:
         except NotFound:
             return None
         return answer.body if isinstance(answer.body, dict) else None
+
+    async def checkpoints(self, job_id: str) -> tuple[Start, ...]:
+        return await self._client.checkpoints(job_id)
+
+    async def clone(self, job_id: str, checkpoint: str | None) -> Cloned:
+        return await self._client.clone(job_id, checkpoint=checkpoint)
+
+    async def origin(self, job_id: str) -> Origin | None:
+        return await asyncio.to_thread(self._client.origin, job_id)
+
+    async def compare(self, old_id: str, new_id: str) -> JobComparison:
+        return await self._client.compare(old_id, new_id)
 
     async def deployments(self) -> tuple[Deployment, ...]:
         return await asyncio.to_thread(deployments, self._client)

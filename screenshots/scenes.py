@@ -15,7 +15,10 @@ from agentic_rl_tui.app.tui import ArlApp, Options
 from agentic_rl_tui.core.models.errors import ArlError, NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, JobProgress
 from agentic_rl_tui.core.paths import PlatformPaths
+from agentic_rl_tui.core.sdk.clone import Cloned, Start
+from agentic_rl_tui.core.sdk.compare import JobComparison, comparison
 from agentic_rl_tui.core.sdk.deploy import Deployment
+from agentic_rl_tui.core.sdk.origins import Origin, Sources
 from agentic_rl_tui.core.settings import LOCAL_URL, Profile, Settings
 from agentic_rl_tui.core.tracing.model import Completeness, Counted, Run, Span
 from agentic_rl_tui.core.tracing.otlp import decode, encode
@@ -142,6 +145,10 @@ class FakeBackend:
         self.trajectory_pages: dict[str, dict[str, Any]] = {}
         self.kept_traces: list[tuple[Run, tuple[Span, ...]]] = []
         self.deployed: list[Deployment] = []
+        self.starts: dict[str, tuple[Start, ...]] = {}
+        self.origins: dict[str, Origin] = {}
+        self.sources = Sources(Path("/nowhere"))
+        self.cloned = Path("/home/user/calc-agent/calc-agent-clone.yaml")
 
     def _check(self) -> None:
         if self.broken is not None:
@@ -201,6 +208,24 @@ class FakeBackend:
             str(part) for part in (job_id, step, sample, phase if phase != "train" else None) if part is not None
         )
         return self.trajectory_pages.get(key)
+
+    async def checkpoints(self, job_id: str) -> tuple[Start, ...]:
+        self._check()
+        return self.starts.get(job_id, ())
+
+    async def clone(self, job_id: str, checkpoint: str | None) -> Cloned:
+        self.calls.append(("clone", f"{job_id} {checkpoint or ''}".rstrip()))
+        self._check()
+        return Cloned(self.cloned, ("Cloned.",))
+
+    async def origin(self, job_id: str) -> Origin | None:
+        return self.origins.get(job_id)
+
+    async def compare(self, old_id: str, new_id: str) -> JobComparison:
+        self.calls.append(("compare", f"{old_id} {new_id}"))
+        self._check()
+        of_old, of_new = (self.origins.get(job_id) for job_id in (old_id, new_id))
+        return comparison(self.store[old_id], self.store[new_id], of_old, of_new, self.sources)
 
     async def deployments(self) -> tuple[Any, ...]:
         self._check()

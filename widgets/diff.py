@@ -17,7 +17,10 @@ from agentic_rl_tui.widgets.paint import Painted
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """tag: ``-`` gone, ``+`` new, a space for the same, ``@`` for lines left out. A number of 0 is not shown."""
+    """tag: ``-`` gone, ``+`` new, a space for the same, ``@`` for lines left out, ``=`` for a title.
+
+    A number of 0 is not shown.
+    """
 
     tag: str
     old: int
@@ -25,7 +28,7 @@ class DiffLine:
     text: str
 
 
-_STYLES = {"-": "$failed", "+": "$succeeded", " ": "$muted", "@": "$faint"}
+_STYLES = {"-": "$failed", "+": "$succeeded", " ": "$muted", "@": "$faint", "=": "$accent"}
 
 
 class DiffView(Painted, ScrollView, can_focus=True):
@@ -75,7 +78,7 @@ class DiffView(Painted, ScrollView, can_focus=True):
         text = safe(line.text)
         spans: list[Span] = [
             (numbers, "$faint"),
-            (f"{line.tag} ", f"{style} bold"),
+            ("▸ " if line.tag == "=" else f"{line.tag} ", f"{style} bold"),
             (text, style if line.tag != " " else ink),
         ]
         strip = self.strip(spans, max(width + self.scroll_offset.x, sum(cell_len(part) for part, _ in spans)))

@@ -23,6 +23,8 @@ Jobs
   get      Show one job (also: status)
   wait     Wait until a job has ended
   logs     Print a job's log, optionally following it
+  clone    Write a job's settings as a new job file, or go on from a checkpoint
+  diff     Compare two jobs: settings, code and data
   cancel   Cancel a running job
   delete   Delete a finished job's record
   trace    List, show, export or import traces of functions (also: traces)

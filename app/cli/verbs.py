@@ -40,6 +40,8 @@ VERBS = (
     Verb("get", "get", N_("Jobs"), N_("Show one job"), ("status",)),
     Verb("wait", "wait", N_("Jobs"), N_("Wait until a job has ended")),
     Verb("logs", "logs", N_("Jobs"), N_("Print a job's log, optionally following it")),
+    Verb("clone", "clone", N_("Jobs"), N_("Write a job's settings as a new job file, or go on from a checkpoint")),
+    Verb("diff", "diff", N_("Jobs"), N_("Compare two jobs: settings, code and data")),
     Verb("cancel", "cancel", N_("Jobs"), N_("Cancel a running job")),
     Verb("delete", "delete", N_("Jobs"), N_("Delete a finished job's record")),
     Verb("trace", "trace", N_("Jobs"), N_("List, show, export or import traces of functions"), ("traces",)),

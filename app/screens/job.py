@@ -1,10 +1,8 @@
 """One job: overview, log, metrics, trajectories, traces."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import on, work
@@ -21,25 +19,22 @@ from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.poll import Pulse, delay_s
 from agentic_rl_tui.app.present.job import clean
 from agentic_rl_tui.app.present.jobs import JobRow, job_row
-from agentic_rl_tui.app.present.metrics import as_csv
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import stale_note
-from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.job_logs import JobLogs
 from agentic_rl_tui.app.screens.job_overview import JobOverview
+from agentic_rl_tui.app.screens.job_panes import JobPane, JobPanes
+from agentic_rl_tui.app.screens.job_remake import JobRemake
 from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.traces_list import TraceList
 from agentic_rl_tui.app.surfaces import Outage
 from agentic_rl_tui.core.i18n import N_, _
-from agentic_rl_tui.core.models.errors import ArlError, ConfigError
+from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Heading, Tab, TabBar
 from agentic_rl_tui.widgets.cells import Span
-from agentic_rl_tui.widgets.highlight import TROUBLE
-from agentic_rl_tui.widgets.logview import LogView
-from agentic_rl_tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job
@@ -55,10 +50,11 @@ TROUBLE_LINES = 6
 SHOW_EVERY_S = 0.1
 
 
-class JobScreen(JobVerbs):
+class JobScreen(JobPanes, JobRemake):
     """Follows one job. The log is read once, from its first line, and feeds the log, the metrics and the failure."""
 
     place = "jobs"
+    scope = "job"
     CSS_PATH = themes.STYLES / "job.tcss"
     BINDINGS = bindings("job")
 
@@ -84,11 +80,6 @@ class JobScreen(JobVerbs):
     @dataclass
     class StreamSaid(Message):
         note: LogNote
-
-    @dataclass
-    class SaveEnded(Message):
-        target: Path
-        error: ArlError | None = None
 
     @dataclass
     class StreamEnded(Message):
@@ -283,23 +274,16 @@ class JobScreen(JobVerbs):
             if pane.display:
                 pane.show(self.feed.book, is_live=not self._is_stream_over)  # type: ignore[attr-defined]
 
-    @on(JobLogs.StateChanged)
-    @on(JobTrajectories.StateChanged)
+    @on(JobPane.StateChanged)
     @on(TraceList.StateChanged)
-    def _show_tabs(self) -> None:
-        note: tuple[Span, ...] = ()
-        if self.tab == "logs":
-            note = self.query_one(JobLogs).state()
-        elif self.tab == "trajectories" and (pane := self._trajectories) is not None:
-            note = pane.state()
+    def pane_changed(self) -> None:
+        pane = self.pane
+        if pane is not None:
+            self.query_one(TabBar).note = pane.state()
             self.refresh_hints()
-        elif self.tab == "traces":
-            note = self.query_one(TraceList).state()
-        self.query_one(TabBar).note = note
-
-    @property
-    def _trajectories(self) -> JobTrajectories | None:
-        return next(iter(self.query(JobTrajectories)), None)
+        else:
+            traces = next(iter(self.query(TraceList)), None) if self.tab == "traces" else None
+            self.query_one(TabBar).note = () if traces is None else traces.state()
 
     # Tabs
 
@@ -317,7 +301,7 @@ class JobScreen(JobVerbs):
         target = pane if pane.focusable else next((w for w in pane.query("*") if w.focusable and w.display), None)
         self.set_focus(target)
         self._show_metrics()
-        self._show_tabs()
+        self.pane_changed()
         self.refresh_hints()
 
     def _make(self, name: str) -> Widget:
@@ -341,51 +325,6 @@ class JobScreen(JobVerbs):
     def on_unmount(self) -> None:
         self.feed.store.close()
 
-    # The log's prompts
-
-    @on(LogView.Asked)
-    async def _asked(self, event: LogView.Asked) -> None:
-        if event.what == "line":
-            await self.prompt.ask("line", _("line"), hint=_("1 to {last:,}").format(last=event.view.line_count))
-        else:
-            await self.prompt.ask("search", "/", hint=_("text or regular expression; capitals make case count"))
-
-    @on(Prompt.Given)
-    def _given(self, event: Prompt.Given) -> None:
-        view = self.query_one(JobLogs).view
-        if event.purpose == "save":
-            self._save(Path(event.text).expanduser(), "csv" if self.tab == "metrics" else "log")
-            return
-        if event.purpose == "search":
-            view.search(event.text)
-        elif event.text.strip().replace(",", "").isdigit():
-            view.go_to(int(event.text.strip().replace(",", "")) - 1)
-        else:
-            self.arl.refuse(_("{text!r} is no line number").format(text=event.text))
-        self._show_tabs()
-        self.refresh_hints()
-
-    @on(LogView.SearchEnded)
-    def _search_ended(self, event: LogView.SearchEnded) -> None:
-        if event.line is None:
-            missing = _("No line matches {pattern!r}").format(pattern=event.pattern.pattern)
-            self.arl.refuse(_("No error line") if event.pattern is TROUBLE else missing)
-        elif event.went_round:
-            self.arl.say(_("Searched past the end, on from the other side"))
-        self._show_tabs()
-
-    def undo_layers(self) -> Iterator[Layer]:
-        view = self.query_one(JobLogs).view
-        if self.tab == "logs" and (view.pattern is not None or view.match_line is not None):
-            yield Layer(_("clear search"), self._clear_search)
-        pane = self._trajectories
-        if self.tab == "trajectories" and pane is not None and pane.way_back is not None:
-            yield Layer(pane.way_back, pane.back)
-
-    def _clear_search(self) -> None:
-        self.query_one(JobLogs).view.search("")
-        self._show_tabs()
-
     @property
     def back_label(self) -> str:
         return _("back to jobs")
@@ -399,34 +338,12 @@ class JobScreen(JobVerbs):
             return ()
         return (job_row(self.job, now=self.arl.clock(), zone=self.zone),)
 
+    @property
+    def targets(self) -> tuple[JobRow, ...]:
+        return self.rows
+
     def why_not(self, action_id: str) -> str | None:
         return self.objection(action_id.partition(".")[2], self.rows) if action_id.startswith("job.") else None
-
-    async def action_save(self) -> None:
-        """Ask where to; the metrics tab saves its numbers, every other one the log."""
-        name = clean(self.job.job_name or self.job_id) if self.job is not None else self.job_id
-        ending = "csv" if self.tab == "metrics" else "log"
-        target = self.arl.settings.workspace / f"{name.replace('/', '_')}.{ending}"
-        await self.prompt.ask("save", _("save to"), text=str(target))
-
-    @work(thread=True, group="job.save", exit_on_error=False)
-    def _save(self, target: Path, what: str) -> None:
-        lines = as_csv(self.feed.book) if what == "csv" else self.feed.every_line()
-        try:
-            with target.open("x", encoding="utf-8", errors="replace") as file:
-                file.writelines(f"{line}\n" for line in lines)
-        except OSError as error:
-            unwritable = _("{path} cannot be written: {reason}").format(path=target, reason=error.strerror)
-            self.post_message(self.SaveEnded(target, ConfigError(unwritable)))
-        else:
-            self.post_message(self.SaveEnded(target))
-
-    @on(SaveEnded)
-    def _saved(self, event: SaveEnded) -> None:
-        if event.error is not None:
-            self.arl.fail(event.error, _("save"))
-        else:
-            self.arl.say(_("Wrote {path}").format(path=event.target))
 
     def action_copy(self) -> None:
         self.arl.copy(self.job_id, _("job id"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual import on, work
 from textual.message import Message
@@ -36,6 +37,9 @@ def _question(verb: str, rows: Sequence[JobRow]) -> tuple[str, str]:
 
 class JobVerbs(PlaceScreen):
     """Asks, acts, and reports each job by itself. Subclasses say what becomes of the screen in `acted`."""
+
+    scope: ClassVar[str] = ""
+    """The scope of the keymap in which the verbs stand."""
 
     @dataclass
     class Acted(Message):

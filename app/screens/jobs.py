@@ -17,6 +17,7 @@ from agentic_rl_tui.app.poll import Pulse, delay_s
 from agentic_rl_tui.app.present.jobs import JobRow, counts, job_columns, job_filter, job_row, kept_row, remembered_rows
 from agentic_rl_tui.app.present.times import short_duration, stale_note
 from agentic_rl_tui.app.screens.base import Layer
+from agentic_rl_tui.app.screens.job_remake import JobRemake
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.jobs_peek import JobPeek
 from agentic_rl_tui.app.surfaces import Outage, state_of
@@ -36,10 +37,11 @@ PAGE_SIZE = 100
 TICK_S = 1.0
 
 
-class JobsScreen(JobVerbs):
+class JobsScreen(JobRemake):
     """Keeps the pages read so far; the first is read again at each refresh, further ones when the cursor comes near."""
 
     place = "jobs"
+    scope = "jobs"
     CSS_PATH = themes.STYLES / "jobs.tcss"
     BINDINGS = bindings("jobs")
 
@@ -293,6 +295,10 @@ class JobsScreen(JobVerbs):
             yield Layer(_("clear filter"), lambda: setattr(self, "filter_text", ""))
 
     # Verbs
+
+    @property
+    def targets(self) -> tuple[JobRow, ...]:
+        return self.table.chosen
 
     def why_not(self, action_id: str) -> str | None:
         if not action_id.startswith(("jobs.", "table.")) or action_id == "jobs.filter":

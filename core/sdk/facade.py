@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.client.retry import RetryPolicy
     from agentic_rl_tui.core.client.transport import Transport
     from agentic_rl_tui.core.sdk.body import ReadyDataset
+    from agentic_rl_tui.core.sdk.clone import Cloned, Start
+    from agentic_rl_tui.core.sdk.compare import JobComparison
     from agentic_rl_tui.core.sdk.health import Health
     from agentic_rl_tui.core.sdk.journal import Intent
+    from agentic_rl_tui.core.sdk.origins import Origin
     from agentic_rl_tui.core.sdk.register import Deployed, Registered
     from agentic_rl_tui.core.sdk.upload import Uploaded
 
@@ -267,6 +270,31 @@ class AgenticRL(Calls):
     def follow(self, job_id: str, offset: int = 0, **how: Any) -> "AsyncIterator[LogPage | FollowNote]":
         """New lines until the job has ended and its last line was read; how as in Jobs.follow."""
         return self.jobs.follow(job_id, offset=offset, **how)
+
+    async def checkpoints(self, job_id: str) -> "tuple[Start, ...]":
+        """What a job left to go on from, the best by validation first."""
+        from agentic_rl_tui.core.sdk.clone import checkpoints
+
+        return await checkpoints(self, await self.get(job_id))
+
+    async def clone(self, job_id: str, *, output: Path | str | None = None, checkpoint: str | None = None) -> "Cloned":
+        """Write a job's settings as a new job file, by default in the workspace; no file is ever written over.
+
+        checkpoint: go on from this checkpoint of the job (its name, its step, or ``best``) instead of starting anew.
+        """
+        from agentic_rl_tui.core.sdk.clone import clone
+
+        return await clone(self, job_id, output=output, checkpoint=checkpoint)
+
+    async def compare(self, old_id: str, new_id: str) -> "JobComparison":
+        """What differs between two jobs: changed settings, and code and data as far as this machine submitted them."""
+        from agentic_rl_tui.core.sdk.compare import compare
+
+        return await compare(self, old_id, new_id)
+
+    def origin(self, job_id: str) -> "Origin | None":
+        """What a job was made of; None for a job that was not submitted from this machine."""
+        return self.session.origins().get(job_id)
 
     async def health(self) -> "Health":
         """How the profile's service is. Never starts the local platform and never raises for what it finds."""

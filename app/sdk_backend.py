@@ -9,6 +9,7 @@ from typing import Any
 from agentic_rl_tui.app.backend import HealthFacts, LogChunk, LogNote, StepNews
 from agentic_rl_tui.core.client.transport import Request, checked_id
 from agentic_rl_tui.core.functions.harness_inputs import ModelResource
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
 from agentic_rl_tui.core.models.processors import ProcessorInfo
@@ -155,6 +156,6 @@ def _tell(event: events.Event, on_news: Callable[[StepNews], None]) -> None:
         case events.StepFailed():
             on_news(StepNews(event.step, event.label, "failed", detail=event.error.message))
         case events.JobSubmitted():
-            on_news(StepNews("job", "job created", "finished", detail=event.job.job_id, is_reused=event.adopted))
+            on_news(StepNews("job", _("job created"), "finished", detail=event.job.job_id, is_reused=event.adopted))
         case events.Note():
             on_news(StepNews("note", event.text, "note"))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentic_rl_tui.core import settings
+from agentic_rl_tui.core.i18n import set_language
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.paths import PlatformPaths
@@ -27,6 +28,8 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "agentic-rl-tui serve
     0 stopped in good order, 1 refused (another platform, unusable state directory or port), 2 wrong usage.
     """
     arguments = _parser(prog).parse_args(argv)
+    # What a service says is part of its protocol: logs and answers are English whoever started it.
+    set_language("en")
     try:
         listening = _listening(arguments)
         paths = PlatformPaths(arguments.root.absolute()) if arguments.root else PlatformPaths.default()

@@ -3,24 +3,32 @@
 from textual.app import ComposeResult
 from textual.containers import Grid, VerticalScroll
 
-from agentic_rl_tui.app.present.metrics import MetricBook, charts
+from agentic_rl_tui.app.present.metrics import MetricBook, as_csv, charts
+from agentic_rl_tui.app.screens.job_panes import JobPane, Saving
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.chart import Chart, Line
 from agentic_rl_tui.widgets.panels import Empty
 
 
-class JobMetrics(VerticalScroll, can_focus=True):
+class JobMetrics(JobPane):
     """In: `show` with the book of numbers. Charts are made as their numbers turn up and kept in place."""
 
     def __init__(self) -> None:
         super().__init__(id="metrics")
         self._charts: dict[str, Chart] = {}
+        self.book = MetricBook()
 
     def compose(self) -> ComposeResult:
-        yield Empty(id="metrics-empty")
-        yield Grid(id="metrics-grid")
+        with VerticalScroll(id="metrics-charts"):
+            yield Empty(id="metrics-empty")
+            yield Grid(id="metrics-grid")
+
+    def saving(self) -> Saving:
+        book = self.book
+        return Saving("csv", lambda: as_csv(book), _("all numbers"))
 
     def show(self, book: MetricBook, *, is_live: bool) -> None:
+        self.book = book
         facts = charts(book)
         empty = self.query_one("#metrics-empty", Empty)
         empty.display = not facts

@@ -1,5 +1,6 @@
 """The rollouts of a job: steps, then the samples of a step, then the group of a sample with its conversations."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +22,8 @@ from agentic_rl_tui.app.present.trajectories import (
     step_columns,
     step_rows,
 )
+from agentic_rl_tui.app.screens.base import Layer
+from agentic_rl_tui.app.screens.job_panes import JobPane
 from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.widgets.cells import Span
@@ -31,17 +34,13 @@ if TYPE_CHECKING:
     from agentic_rl_tui.app.tui import ArlApp
 
 
-class JobTrajectories(Vertical):
+class JobTrajectories(JobPane):
     """In: `load`, `back`. Out: `StateChanged`. Three levels; enter goes deeper, escape comes back."""
 
     @dataclass
     class Came(Message):
         level: str
         page: dict[str, Any] | None
-
-    @dataclass
-    class StateChanged(Message):
-        pane: "JobTrajectories"
 
     def __init__(self, job_id: str) -> None:
         super().__init__(id="trajectories")
@@ -154,6 +153,10 @@ class JobTrajectories(Vertical):
             self._go("samples")
         elif self.level == "samples":
             self._go("steps")
+
+    def undoable(self) -> Iterator[Layer]:
+        if self.way_back is not None:
+            yield Layer(self.way_back, self.back)
 
     def state(self) -> tuple[Span, ...]:
         """Where we are, for the line of tabs."""

@@ -1,11 +1,12 @@
 """The steps of a submission as they happen."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from agentic_rl_tui.app.backend import StepNews
 from agentic_rl_tui.app.present.times import short_duration
 from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.cells import Span, clip
@@ -33,8 +34,7 @@ Steps = Mapping[str, StepLine]
 def told(steps: Steps, news: StepNews) -> dict[str, StepLine]:
     """The steps after one more piece of news; steps keep the order in which they were first heard of."""
     now = dict(steps)
-    detail = redact(plain(news.detail, keep_newlines=False))
-    label = redact(plain(news.label, keep_newlines=False))
+    detail, label = _clean(news.detail), _clean(news.label)
     if news.state == "note":
         now[f"note:{len(now)}"] = StepLine(label, "note")
         return now
@@ -80,6 +80,18 @@ def step_line(step: StepLine) -> tuple[Span, ...]:
     if rest:
         line += [("  ", ""), *rest]
     return tuple(line)
+
+
+def failure_lines(error: ArlError) -> "Iterator[tuple[Span, ...]]":
+    """What stopped a deed, and how to get all of it."""
+    yield (("✗ ", "$failed"), (_clean(error.message), "$ink"))
+    if error.advice:
+        yield ((f"→ {_clean(error.advice)}", "$muted"),)
+    yield ((_("y copies all of it"), "$faint"),)
+
+
+def _clean(text: str) -> str:
+    return redact(plain(text, keep_newlines=False))
 
 
 def _amount(step: StepLine) -> str:

@@ -157,7 +157,7 @@ async def test_registering_shows_steps_and_goes_on_after_a_failure(opened: Any, 
         await it.press("R")
         assert isinstance(it.app.screen, Register)
         await it.press("enter")
-        shown = told(it.app.screen, "#register-text")
+        shown = told(it.app.screen, "#deed-text")
         assert "build the layer" in shown
         assert "the layer failed" in shown
         it.backend.broken = None

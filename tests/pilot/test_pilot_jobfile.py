@@ -272,11 +272,11 @@ async def test_the_preflight_finds_bad_data_and_keeps_the_job_from_being_sent(op
         await it.press("f5")
         assert isinstance(it.app.screen, Submit)
         told = "\n".join(
-            "".join(part for part, _ in line) for line in it.app.screen.query_one("#submit-text", Note).lines
+            "".join(part for part, _ in line) for line in it.app.screen.query_one("#deed-text", Note).lines
         )
         assert "train.jsonl:1" in told
         assert "requirements" in told
-        assert not it.app.screen.query_one("#yes").display
+        assert it.app.screen.query_one("#yes").has_class("-idle")
         await it.press("f5")
         assert isinstance(it.app.screen, Submit)
         assert it.app.backend.calls == []

@@ -6,6 +6,7 @@ import inspect
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from agentic_rl_tui.core.tracing import messages as forms
@@ -202,9 +203,9 @@ def _watched(result: Any, invocation: Invocation) -> Any:
         inner._iterator = _Watch(iterator, invocation)
         return result
     if inspect.isasyncgen(result):
-        return _async_parts(_AsyncWatch(result, invocation))
+        return _async_parts(_AsyncWatch(result, invocation, is_lazy=True))
     if inspect.isgenerator(result):
-        return _parts(_Watch(result, invocation))
+        return _parts(_Watch(result, invocation, is_lazy=True))
     return None
 
 
@@ -229,7 +230,12 @@ async def _async_parts(watch: _AsyncWatch) -> AsyncIterator[Any]:
 
 
 class _Taps:
-    def __init__(self, iterator: Any, invocation: Invocation) -> None:
+    """is_lazy: a generator makes its call when it is first asked for a part, which must happen in the span too."""
+
+    def __init__(self, iterator: Any, invocation: Invocation, *, is_lazy: bool = False) -> None:
+        self._inside: Callable[[], AbstractContextManager[None]] = (
+            (lambda: current(invocation.span)) if is_lazy else nullcontext
+        )
         self._iterator = iterator
         self._invocation = invocation
         self._joined = Joined(is_incremental=invocation.is_incremental)
@@ -269,7 +275,8 @@ class _Watch(_Taps):
 
     def __next__(self) -> Any:
         try:
-            chunk = next(self._iterator)
+            with self._inside():
+                chunk = next(self._iterator)
         except StopIteration:
             self._over()
             raise
@@ -292,7 +299,8 @@ class _AsyncWatch(_Taps):
 
     async def __anext__(self) -> Any:
         try:
-            chunk = await self._iterator.__anext__()
+            with self._inside():
+                chunk = await self._iterator.__anext__()
         except StopAsyncIteration:
             self._over()
             raise

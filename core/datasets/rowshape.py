@@ -9,7 +9,7 @@ Whatever a shape cannot prove goes to the full check, so a shape never reports a
 import re
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import orjson
@@ -190,8 +190,10 @@ def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _decoder(keys: list[str], names: list[str], order: list[str]) -> Callable[[bytes], Any]:
     """Splits a line into raw pieces; refuses one with other keys, and one without any of these."""
+    # A fixed set of roles: no text is built for them.
+    kinds = {"role": Literal[ROLES[:3]], "content": Raw}
     message = msgspec.defstruct(
-        "Message", [(name, str if name == "role" else Raw) for name in order], forbid_unknown_fields=True, gc=False
+        "Message", [(name, kinds[name]) for name in order], forbid_unknown_fields=True, gc=False
     )
     fields = [(name, list[message] if name == "messages" else Raw) for name in names]  # type: ignore[valid-type]
     row = msgspec.defstruct(

@@ -37,6 +37,9 @@ class RangeScanner:
         self._turns: list[int] = []
         self._sizes: list[tuple[int, int]] = []
         limit = options.max_prompt_length
+        # glibc gives a freed block back to the system and faults the next one in page by page, until a larger block
+        # was freed once.
+        bytes(4 * BLOCK)
         self._short = _UNLIMITED if limit is None else limit * BYTES_PER_TOKEN
         """A row of so many bytes or fewer cannot hold more tokens than the limit."""
 
@@ -63,12 +66,9 @@ class RangeScanner:
                     lines = iter(io.BytesIO(data) if data else (b"",))
                 else:
                     lines = iter(io.BytesIO(data))
-                if number % self.options.measure_every == 0:
-                    for line in lines:
-                        self._row(line, is_sample=True)
-                else:
-                    for line in self._unproven(lines):
-                        self._row(line, is_sample=False)
+                is_sample = number % self.options.measure_every == 0
+                for line in self._unproven(lines, is_sample=is_sample):
+                    self._row(line, is_sample=is_sample)
                 if huge:
                     self._pass_over(huge)
                 self._flush()
@@ -76,27 +76,33 @@ class RangeScanner:
                     at_block(min((number + 1) * BLOCK, end))
         return self.found
 
-    def _unproven(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        """The lines that no shape proves; the others are counted here."""
+    def _unproven(self, lines: Iterator[bytes], *, is_sample: bool) -> Iterator[bytes]:
+        """The lines that no shape proves; the others are counted here, and measured where they are a sample."""
+        taken: list[bytes] = []
+        source = _noting(lines, taken) if is_sample else lines
         while True:
             if not self._shapes:
                 line = next(lines, None)
             else:
                 shape = self._shapes[0]
-                done, line = shape.prove(lines, min(self._short, self.found.longest[0]))
+                done, line = shape.prove(source, min(self._short, self.found.longest[0]))
                 self._count_proven(shape, done)
+                self._sizes += [text_size(orjson.loads(proven)) for proven in taken[:done]]
+                taken.clear()
             if line is None:
                 return
-            if not self._proves_alone(line):
+            if not self._proves_alone(line, is_sample=is_sample):
                 yield line
 
-    def _proves_alone(self, line: bytes) -> bool:
+    def _proves_alone(self, line: bytes, *, is_sample: bool) -> bool:
         """Whether a shape other than the first proves a line; it becomes the first then."""
         longest = min(self._short, self.found.longest[0])
         for place in range(1, len(self._shapes)):
             shape = self._shapes[place]
             if shape.prove(iter((line,)), longest)[0]:
                 self._count_proven(shape, 1)
+                if is_sample:
+                    self._sizes.append(text_size(orjson.loads(line)))
                 self._shapes.insert(0, self._shapes.pop(place))
                 return True
         return False
@@ -181,7 +187,7 @@ class RangeScanner:
             self._add_found(problems, row, body, text)
         if type(row) is dict:
             self._measure(row, len(line), is_sample=is_sample)
-            if not faults and self.options.measure_every > 1:
+            if not faults:
                 self._learn(line, row, problems)
 
     def _add_placed(self, faults: list[Placed]) -> None:
@@ -238,3 +244,10 @@ class RangeScanner:
         self._tried.add(signature)
         if (shape := learn(line, row, tuple(standing))) is not None:
             self._shapes.append(shape)
+
+
+def _noting(lines: Iterator[bytes], taken: list[bytes]) -> Iterator[bytes]:
+    """The same lines, each added to `taken` as it is asked for."""
+    for line in lines:
+        taken.append(line)
+        yield line

@@ -139,9 +139,12 @@ def test_the_fast_way_finds_what_the_full_check_finds(save: Callable[[bytes], Pa
     path = save(sound + content)
     size = len(sound) + len(content)
     with small_blocks():
-        full = RangeScanner(Options(1000, 5, 1)).scan(str(path), 0, size)
+        with patch("agentic_rl_tui.core.datasets.scan.learn", return_value=None):
+            full = RangeScanner(Options(1000, 5, 1)).scan(str(path), 0, size)
+        measured = RangeScanner(Options(1000, 5, 1)).scan(str(path), 0, size)
         fast = RangeScanner(Options(1000, 5, 1 << 30)).scan(str(path), 0, size)
-    assert exact(fast) == exact(full)
+    assert exact(fast) == exact(measured) == exact(full)
+    assert (measured.chars.pack(), measured.tokens.pack()) == (full.chars.pack(), full.tokens.pack())
 
 
 @given(content=files, every=st.sampled_from([1, 3]), width=st.integers(1, 4))

@@ -165,9 +165,7 @@ class Jobs:
         tried again until `patience_s` have passed without an answer (None: for ever); errors that a repeat cannot
         mend are raised. on_status hears of every state that is read.
         """
-        usual = LOCAL_POLL_S if self._transport.profile.is_local else REMOTE_POLL_S
-        fast = usual[0] if interval_s is None else interval_s
-        slow = max(fast, usual[1] if slowest_s is None else slowest_s)
+        fast, slow = self._pace(interval_s, slowest_s)
         delay = fast
         ended = False
         failures = 0
@@ -237,16 +235,18 @@ class Jobs:
         job_id: str,
         *,
         timeout_s: float | None = None,
-        interval_s: float = 2.0,
-        slowest_s: float = 30.0,
+        interval_s: float | None = None,
+        slowest_s: float | None = None,
         on_status: Callable[[Job], None] | None = None,
     ) -> Job:
         """The job once it has ended, well or not. Short losses of the connection are waited out.
 
+        Polls every `interval_s`, slower up to `slowest_s`; unless given, as `follow` does.
         Raises TimedOut after `timeout_s`; the job goes on.
         """
+        fast, slow = self._pace(interval_s, slowest_s)
         started = time.monotonic()
-        delay = interval_s
+        delay = fast
         failures = 0
         status = "unknown"
         while True:
@@ -274,7 +274,13 @@ class Jobs:
                     advice=_("The job goes on; wait again, or with a greater limit."),
                 )
             await self._transport.retry.sleep(wait_s)
-            delay = min(slowest_s, delay * 1.5)
+            delay = min(slow, delay * 1.5)
+
+    def _pace(self, interval_s: float | None, slowest_s: float | None) -> tuple[float, float]:
+        """Shortest and longest time between two questions about a job."""
+        usual = LOCAL_POLL_S if self._transport.profile.is_local else REMOTE_POLL_S
+        fast = usual[0] if interval_s is None else interval_s
+        return fast, max(fast, usual[1] if slowest_s is None else slowest_s)
 
 
 def _seconds(text: str | None) -> float | None:

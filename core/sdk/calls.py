@@ -92,7 +92,7 @@ class Calls:
         api_key: str | None = None,
         workspace: str | None = None,
         *,
-        interval_s: float = 2.0,
+        interval_s: float | None = None,
         on_status: Callable[[Job], None] | None = None,
     ) -> Job:
         """The job once it has ended, well or not. Raises TimedOut after timeout_s; the job goes on."""

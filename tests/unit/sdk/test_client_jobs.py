@@ -146,7 +146,7 @@ async def test_wait_ends_with_the_job(service, client, clock):
     done = await client.wait("ft-1", on_status=lambda found: told.append(found.status))
     assert done.status == "FAILED"
     assert told == ["RUNNING", "RUNNING", "RUNNING", "FAILED"]
-    assert clock.waits == [2.0, 3.0, 4.5]
+    assert clock.waits == [1.0, 1.5, 2.25]
 
 
 async def test_wait_survives_losses_that_outlast_the_retries(service, client):

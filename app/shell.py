@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,6 +28,7 @@ from agentic_rl_tui.widgets.bars import Health, PlaceTab
 if TYPE_CHECKING:
     from agentic_rl_tui.app.backend import Backend
     from agentic_rl_tui.core.models.jobs import Job
+    from agentic_rl_tui.core.notes import Notes
     from agentic_rl_tui.core.settings import Settings
 
 CONNECT_AFTER_S = 0.02
@@ -45,6 +47,7 @@ class Options:
     is_read_only: bool = False
     keeps_logs: bool = True
     keeps_jobs: bool = True
+    keeps_notes: bool = True
     is_still: bool = False
     """Nothing moves by itself: no animation, no blinking cursor."""
 
@@ -264,6 +267,16 @@ class ArlApp(Telling):
         from agentic_rl_tui.app.cache import cache_path
 
         return cache_path(self.settings.profile.base_url)
+
+    @cached_property
+    def notes(self) -> "Notes":
+        """Notes and pins of this profile."""
+        from agentic_rl_tui.core.notes import Notes, SessionNotes
+
+        if not self.options.keeps_notes:
+            return SessionNotes()
+        profile = self.settings.profile
+        return Notes(f"{profile.base_url}|{profile.workspace_id or ''}")
 
     def mirror_of(self, job_id: str) -> Path | None:
         """Where the log of a job is kept on this machine; None when it is not."""

@@ -114,6 +114,7 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
         self.columns = tuple(columns)
         self.key = key
         self.marks: frozenset[str] = frozenset()
+        self._top: Callable[[T], bool] | None = None
         self._view: list[int] | None = None
         self._placed: tuple[int, tuple[Place[T], ...]] = (-1, ())
         self._anchor: str | None = None
@@ -144,6 +145,20 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
         return () if self.current is None else (self.current,)
 
     # Changes from outside
+
+    def show(self, items: Sequence[T], *, top: Callable[[T], bool] | None = None) -> None:
+        """Replace the items; rows for which `top` holds stand first in every order."""
+        self._top = top
+        self.items = items
+
+    def set_columns(self, columns: Sequence[Column[T]]) -> None:
+        """Show other columns; an order by a column that is gone ends."""
+        self.columns = tuple(columns)
+        self._placed = (-1, ())
+        if self.order is not None and self._order_column() is None:
+            self.order = None
+        self._shown.clear()
+        self.refresh()
 
     def watch_items(self, old: Sequence[T], new: Sequence[T]) -> None:
         if self.marks:
@@ -183,13 +198,19 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
 
     def _arrange(self) -> list[int] | None:
         column = self._order_column()
-        if self.match is None and column is None:
+        top = self._top
+        if self.match is None and column is None and top is None:
             return None
         match = self.match
         view = [index for index, item in enumerate(self.items) if match is None or match(item)]
         if column is not None and column.sort is not None and self.order is not None:
             sort = column.sort
             view.sort(key=lambda index: sort(self.items[index]), reverse=self.order[1])
+        if top is not None:
+            first = [index for index in view if top(self.items[index])]
+            if first:
+                rest = set(first)
+                view = first + [index for index in view if index not in rest]
         return view
 
     def _order_column(self) -> Column[T] | None:

@@ -11,6 +11,7 @@ from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.core.models.text import plain
+from agentic_rl_tui.core.notes import JobNote
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Fact, Section
 from agentic_rl_tui.widgets.spark import bar
@@ -180,6 +181,19 @@ def _checkpoints(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
             value.append((_("  ★ best"), "$succeeded"))
         found.append(Fact(_("step {step}").format(step=item.get("step", "?")), value))
     return tuple(found)
+
+
+def note_lines(note: JobNote | None) -> tuple[tuple[Span, ...], ...]:
+    """A person's own note, and whether the job is pinned; empty where there is neither."""
+    if note is None or note.is_empty:
+        return ()
+    texts = redact(plain(note.text)).split("\n") if note.text else []
+    lines: list[tuple[Span, ...]] = [
+        (("✎ " if not number else "  ", "$warn"), (t, "$ink")) for number, t in enumerate(texts)
+    ]
+    if note.is_pinned:
+        lines.insert(0, (("⚑ ", "$accent"), (_("pinned"), "$muted")))
+    return tuple(lines)
 
 
 _HEAD = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[,.]\d+)? - [A-Z]+ - ")

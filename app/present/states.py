@@ -47,6 +47,16 @@ def job_look(status: str) -> Look:
     return _job_look(status, language())
 
 
+def stalled_look() -> Look:
+    """A running job that tells nothing new."""
+    return _stalled_look(language())
+
+
+@lru_cache(maxsize=4)
+def _stalled_look(_language: str) -> Look:
+    return Look("◒", _("stalled"), "$warn")
+
+
 def english_word(status: str) -> str:
     """The word of a status whatever the language: what filters and saved views are written with."""
     known = _JOB.get(status)  # type: ignore[call-overload]

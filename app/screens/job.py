@@ -22,9 +22,9 @@ from agentic_rl_tui.app.present.jobs import JobRow, job_row
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import stale_note
 from agentic_rl_tui.app.screens.job_logs import JobLogs
+from agentic_rl_tui.app.screens.job_marks import JobMarks
 from agentic_rl_tui.app.screens.job_overview import JobOverview
 from agentic_rl_tui.app.screens.job_panes import JobPane, JobPanes
-from agentic_rl_tui.app.screens.job_remake import JobRemake
 from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.traces_list import TraceList
@@ -50,7 +50,7 @@ TROUBLE_LINES = 6
 SHOW_EVERY_S = 0.1
 
 
-class JobScreen(JobPanes, JobRemake):
+class JobScreen(JobPanes, JobMarks):
     """Follows one job. The log is read once, from its first line, and feeds the log, the metrics and the failure."""
 
     place = "jobs"
@@ -256,6 +256,7 @@ class JobScreen(JobPanes, JobRemake):
             self.feed.trouble[-TROUBLE_LINES:],
             now=self.arl.clock(),
             zone=self.zone,
+            note=self.arl.notes.get(self.job_id),
         )
         self.refresh_hints()
 
@@ -336,7 +337,7 @@ class JobScreen(JobPanes, JobRemake):
         """This job as the verbs know it; empty until it is read."""
         if self.job is None:
             return ()
-        return (job_row(self.job, now=self.arl.clock(), zone=self.zone),)
+        return (job_row(self.job, now=self.arl.clock(), zone=self.zone, note=self.arl.notes.get(self.job_id)),)
 
     @property
     def targets(self) -> tuple[JobRow, ...]:
@@ -355,6 +356,9 @@ class JobScreen(JobPanes, JobRemake):
     def action_delete(self) -> None:
         if self.may("job.delete"):
             self.ask("delete", self.rows)
+
+    def marks_changed(self) -> None:
+        self._show()
 
     def acted(self, event: JobVerbs.Acted) -> None:
         if event.verb == "delete" and event.error is None:

@@ -8,9 +8,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
 
-from agentic_rl_tui.app.present.job import failure_lines, made_of, outcome, progress_line, timeline
+from agentic_rl_tui.app.present.job import failure_lines, made_of, note_lines, outcome, progress_line, timeline
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.status import is_terminal
+from agentic_rl_tui.core.notes import JobNote
 from agentic_rl_tui.widgets.area import AreaChart
 from agentic_rl_tui.widgets.lines import LineSource
 from agentic_rl_tui.widgets.logview import LogView
@@ -29,6 +30,7 @@ class JobOverview(VerticalScroll, can_focus=True):
 
     def compose(self) -> ComposeResult:
         yield Note(id="job-timeline")
+        yield Note(id="job-note")
         yield Note(id="job-failure")
         with Horizontal(id="job-columns"):
             with Vertical(id="job-left"):
@@ -61,11 +63,15 @@ class JobOverview(VerticalScroll, can_focus=True):
         *,
         now: float,
         zone: tzinfo,
+        note: JobNote | None = None,
     ) -> None:
         lines = [timeline(job, now=now, zone=zone)]
         if steps := progress_line(job, now=now, zone=zone):
             lines.append(steps)
         self.query_one("#job-timeline", Note).lines = tuple(lines)
+        own = self.query_one("#job-note", Note)
+        own.lines = note_lines(note)
+        own.display = bool(own.lines)
         failure = self.query_one("#job-failure", Note)
         failure.lines = failure_lines(job, trouble)
         failure.display = bool(failure.lines)

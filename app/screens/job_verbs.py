@@ -1,6 +1,7 @@
 """Cancel and delete: what both the list of jobs and the screen of one job do, with the question before it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -103,9 +104,16 @@ class JobVerbs(PlaceScreen):
         if event.error is not None:
             doing = _("cancel {name}") if event.verb == "cancel" else _("delete {name}")
             self.arl.fail(event.error, doing.format(name=event.row.name))
-        elif event.verb == "delete" and (kept := self.arl.mirror_of(event.row.job_id)) is not None:
-            forget(kept)
+        elif event.verb == "delete":
+            self._forget(event.row.job_id)
         self.acted(event)
+
+    def _forget(self, job_id: str) -> None:
+        """What this machine keeps of a deleted job goes with it; its note stays readable for a while."""
+        if (kept := self.arl.mirror_of(job_id)) is not None:
+            forget(kept)
+        with suppress(OSError):
+            self.arl.notes.job_gone(job_id)
 
     def acted(self, event: Acted) -> None:
         """What the screen shows after a verb ended."""

@@ -1,6 +1,7 @@
 """Place 4: the jobs of the profile, in a table that updates in place."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +18,12 @@ from agentic_rl_tui.app.poll import Pulse, delay_s
 from agentic_rl_tui.app.present.jobs import JobRow, counts, job_columns, job_filter, job_row, kept_row, remembered_rows
 from agentic_rl_tui.app.present.times import short_duration, stale_note
 from agentic_rl_tui.app.screens.base import Layer
-from agentic_rl_tui.app.screens.job_remake import JobRemake
+from agentic_rl_tui.app.screens.job_marks import JobMarks
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.jobs_peek import JobPeek
 from agentic_rl_tui.app.surfaces import Outage, state_of
 from agentic_rl_tui.core.i18n import _, ngettext
-from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.core.models.errors import ArlError, NotFound
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading
 from agentic_rl_tui.widgets.cells import Span
@@ -34,10 +35,15 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job, JobPage
 
 PAGE_SIZE = 100
+MOST_PINNED = 20
 TICK_S = 1.0
 
 
-class JobsScreen(JobRemake):
+def _is_pinned(row: JobRow) -> bool:
+    return row.is_pinned
+
+
+class JobsScreen(JobMarks):
     """Keeps the pages read so far; the first is read again at each refresh, further ones when the cursor comes near."""
 
     place = "jobs"
@@ -53,6 +59,10 @@ class JobsScreen(JobRemake):
         page: "JobPage"
 
     @dataclass
+    class PinnedKnown(Message):
+        jobs: "dict[str, Job]"
+
+    @dataclass
     class Failed(Message):
         error: ArlError
 
@@ -61,6 +71,8 @@ class JobsScreen(JobRemake):
         self._jobs: dict[str, Job] = {}
         self._remembered: tuple[JobRow, ...] = ()
         self._remembered_at: float | None = None
+        self._far: dict[str, Job] = {}
+        """Pinned jobs of pages that are not read."""
         self._total = 0
         self._pages_read = 0
         self._is_known = False
@@ -102,7 +114,7 @@ class JobsScreen(JobRemake):
         path = self.arl.jobs_cache
         known = None if path is None else read_jobs(path)
         if known is not None:
-            self._remembered = remembered_rows(known.jobs, now=self.arl.clock())
+            self._remembered = remembered_rows(known.jobs, now=self.arl.clock(), notes=self.arl.notes.all())
             self._remembered_at = known.at
 
     @work(thread=True, exclusive=True, group="jobs.keep", exit_on_error=False)
@@ -148,6 +160,8 @@ class JobsScreen(JobRemake):
         self._show()
         if self.arl.jobs_cache is not None:
             self._keep(self.arl.jobs_cache, tuple(self.table.items), self.arl.clock())
+        if page.page_no == 1:
+            self._load_pinned()
         self._plan()
 
     @on(Failed)
@@ -178,6 +192,32 @@ class JobsScreen(JobRemake):
     def action_refresh(self) -> None:
         self.load()
 
+    @work(exclusive=True, group="jobs.pinned", exit_on_error=False)
+    async def _load_pinned(self) -> None:
+        """Read the pinned jobs that are further down than the pages read so far."""
+        backend = self.arl.backend
+        pinned = [job_id for job_id, note in self.arl.notes.all().items() if note.is_pinned]
+        wanted = [job_id for job_id in pinned if job_id not in self._jobs][:MOST_PINNED]
+        if backend is None or not wanted:
+            return
+        found: dict[str, Job] = {}
+        for job_id in wanted:
+            try:
+                known = self._far.get(job_id)
+                found[job_id] = known if known is not None and known.is_terminal else await backend.job(job_id)
+            except NotFound:
+                with suppress(OSError):
+                    self.arl.notes.job_gone(job_id)
+            except ArlError:
+                # The list itself tells of an outage; what was known of the job stays.
+                found |= {job_id: self._far[job_id]} if job_id in self._far else {}
+        self.post_message(self.PinnedKnown(found))
+
+    @on(PinnedKnown)
+    def _pinned_known(self, event: PinnedKnown) -> None:
+        self._far = event.jobs
+        self._show()
+
     # Showing
 
     def _tick(self) -> None:
@@ -187,10 +227,13 @@ class JobsScreen(JobRemake):
     def _show(self) -> None:
         now = self.arl.clock()
         zone = self.arl.backend.zone if self.arl.backend is not None else self.arl.zone
+        notes = self.arl.notes.all()
         if self._is_known:
-            self.table.items = tuple(job_row(job, now=now, zone=zone) for job in self._jobs.values())
+            jobs = [*self._jobs.values(), *(job for key, job in self._far.items() if key not in self._jobs)]
+            rows = tuple(job_row(job, now=now, zone=zone, note=notes.get(job.job_id)) for job in jobs)
         else:
-            self.table.items = tuple(replace(row, now=now) for row in self._remembered)
+            rows = tuple(replace(row, now=now) for row in self._remembered)
+        self.table.show(rows, top=_is_pinned if any(note.is_pinned for note in notes.values()) else None)
         self._show_heading()
         self._show_empty()
         self._show_peek()
@@ -266,7 +309,9 @@ class JobsScreen(JobRemake):
     # Filter
 
     async def action_filter(self) -> None:
-        await self.prompt.ask("filter", "/", text=self.filter_text, hint=_("words, status:failed, model:qwen, !word"))
+        await self.prompt.ask(
+            "filter", "/", text=self.filter_text, hint=_("words, status:failed, model:qwen, pinned, note:word, !word")
+        )
 
     @on(Prompt.Typed)
     def _draft(self, event: Prompt.Typed) -> None:
@@ -326,8 +371,12 @@ class JobsScreen(JobRemake):
         if self.may("jobs.delete"):
             self.ask("delete", self.table.chosen)
 
+    def marks_changed(self) -> None:
+        self._show()
+
     def acted(self, event: JobVerbs.Acted) -> None:
         if event.verb == "delete" and event.error is None:
             self._jobs.pop(event.row.job_id, None)
+            self._far.pop(event.row.job_id, None)
             self._show()
         self.load()

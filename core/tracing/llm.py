@@ -11,11 +11,12 @@ from typing import Any
 
 from agentic_rl_tui.core.tracing import messages as forms
 from agentic_rl_tui.core.tracing.messages import Joined, Message, field
-from agentic_rl_tui.core.tracing.payload import PREVIEW_CHARS, cut, dump, plain_data
+from agentic_rl_tui.core.tracing.payload import PREVIEW_CHARS, cut, dump_fast, plain_data
 from agentic_rl_tui.core.tracing.recorder import GENAI_SCOPE, UNFINISHED, Recorder, current, fail, recorder, succeed
 
 Mapper = Callable[["Invocation", Any], None]
 STREAMED, FIRST_TOKEN, CHUNKS = "agentic_rl.stream", "agentic_rl.stream.first_token_s", "agentic_rl.stream.chunks"
+_MANY = 2_000
 _NO_CONTENT = frozenset({"no_content", "none", "false", "0", "no"})
 
 
@@ -139,7 +140,26 @@ class Invocation:
 
 
 def _shown(messages: Any) -> str:
-    return cut(dump(plain_data(messages, depth=10, items=2_000, chars=PREVIEW_CHARS)), PREVIEW_CHARS)
+    if _is_plain(messages):
+        return cut(dump_fast(messages), PREVIEW_CHARS)
+    return cut(dump_fast(plain_data(messages, depth=10, items=_MANY, chars=PREVIEW_CHARS)), PREVIEW_CHARS)
+
+
+def _is_plain(messages: Any) -> bool:
+    """Whether there is nothing but text, in which no key can hold a secret and nothing has to be bounded."""
+    if not isinstance(messages, list) or len(messages) > _MANY:
+        return False
+    for message in messages:
+        parts = message.get("parts") if isinstance(message, dict) else None
+        if not isinstance(parts, list) or len(parts) > _MANY:
+            return False
+        for part in parts:
+            content = part.get("content") if isinstance(part, dict) else None
+            if not isinstance(content, str) or part.get("type") not in ("text", "reasoning"):
+                return False
+            if len(content) > PREVIEW_CHARS:
+                return False
+    return True
 
 
 def run_llm(

@@ -12,6 +12,9 @@ from opentelemetry.sdk.trace.id_generator import IdGenerator
 from agentic_rl_tui.core.tracing.recorder import BAGGAGE, CALL_KEY, Recorder, call_of, random_id, send
 from agentic_rl_tui.core.tracing.state import Record
 
+_DARING = frozenset({"TOOL", "ROLLOUT", "REWARD", "GROUP_REWARD"})
+"""Kinds of spans in which user code runs, which may take the process down."""
+
 
 class Ids(IdGenerator):
     def generate_span_id(self) -> int:
@@ -26,7 +29,7 @@ class Outgoing(SpanProcessor):
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._begun: dict[int, tuple[int, Record]] = {}
+        self._begun: dict[int, _Begun] = {}
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         carried = baggage.get_all(parent_context)
@@ -39,22 +42,50 @@ class Outgoing(SpanProcessor):
         spans = self._recorder.open.get(call)
         if spans is not None:
             spans[span.context.span_id] = span
-        record = record_of(span)
-        self._begun[span.context.span_id] = call, record["attributes"]
-        send(call, {"type": "begun", **record})
+        begun = self._begun[span.context.span_id] = _Begun(span, call)
+        send(call, begun.record, is_urgent=(span.attributes or {}).get("gen_ai.span.kind") in _DARING)
 
     def on_end(self, span: ReadableSpan) -> None:
         context = span.context
         if context is None:
             return
-        call, told = self._begun.pop(context.span_id, (0, {}))
-        spans = self._recorder.open.get(call)
+        begun = self._begun.pop(context.span_id, None)
+        if begun is None:
+            return
+        begun.is_over = True
+        spans = self._recorder.open.get(begun.call)
         if spans is not None:
             spans.pop(context.span_id, None)
+        send(begun.call, lambda: begun.ended(span))
+
+
+class _Begun:
+    """A span under way, until its records have left."""
+
+    __slots__ = ("_span", "_told", "call", "is_over")
+
+    def __init__(self, span: Span, call: int) -> None:
+        self.call = call
+        self.is_over = False
+        self._span = span
+        self._told: Record = {}
+
+    def record(self) -> Record | None:
+        """What is known at the beginning; None once the end is known too."""
+        if self.is_over:
+            return None
+        record = record_of(self._span)
+        self._told = record["attributes"]
+        return {"type": "begun", **record}
+
+    def ended(self, span: ReadableSpan) -> Record:
+        """The whole span, but for what was told at its beginning; whoever collects puts the two together."""
         record = record_of(span)
-        # What was sent at the beginning is not sent again; whoever collects puts the two together.
-        record["attributes"] = {key: value for key, value in record["attributes"].items() if told.get(key) is not value}
-        send(call, {"type": "span", **record})
+        told = self._told
+        if told:
+            attributes = record["attributes"].items()
+            record["attributes"] = {key: value for key, value in attributes if told.get(key) is not value}
+        return {"type": "span", **record}
 
 
 def record_of(span: ReadableSpan) -> Record:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agentic_rl_tui.core.tracing import state
-from agentic_rl_tui.core.tracing.state import ATTEMPT_ID, ROLLOUT_ID, SAMPLE_ID, Record, current_call, use
+from agentic_rl_tui.core.tracing.state import ATTEMPT_ID, ROLLOUT_ID, SAMPLE_ID, Make, current_call, use
 
 BAGGAGE = (ROLLOUT_ID, SAMPLE_ID, ATTEMPT_ID)
 PROCESSOR_SCOPE = "dashscope.finetune.reinforcement"
@@ -134,9 +134,9 @@ def random_id(bits: int) -> int:
             return found
 
 
-def send(call: int, record: Record) -> None:
+def send(call: int, make: Make, *, is_urgent: bool = False) -> None:
     if use.sink is not None:
-        use.sink(call, record)
+        use.sink(call, make, is_urgent)
 
 
 def call_of(span: Any) -> int:

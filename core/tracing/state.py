@@ -13,8 +13,11 @@ SAMPLE_ID = "bailian.agentic_rl.sample_id"
 ATTEMPT_ID = "bailian.agentic_rl.attempt_id"
 
 Record = dict[str, Any]
-Sink = Callable[[int, Record], None]
-"""Takes the number of the call that a record belongs to, 0 where nobody knows, and the record."""
+Make = Callable[[], Record | None]
+Sink = Callable[[int, Make, bool], None]
+"""Takes the number of the call that a record belongs to, 0 where nobody knows, what makes the record when it leaves,
+None for one that is not needed any more, and whether it must leave at once: work follows that may end the process.
+"""
 
 
 def flag(name: str, default: bool = False) -> bool:
@@ -58,7 +61,8 @@ class Use:
     def note(self, kind: str, **fields: Any) -> None:
         """Send a record that is no span."""
         if self.sink is not None:
-            self.sink(current_call.get(), {"type": kind, **fields})
+            record = {"type": kind, **fields}
+            self.sink(current_call.get(), lambda: record, False)
 
     def facts(self) -> Record:
         """What the side that judges completeness has to know."""

@@ -62,7 +62,7 @@ from agentic_rl_tui.core.tracing.api import trace_client
 
 dashscope.base_http_api_url = f"http://127.0.0.1:{server.server_port}/api/v1"
 records = []
-calls.attach(lambda call, record: records.append(record))
+calls.attach(lambda call, make, urgent: records.append(make()))
 for cls in (Generation, AioGeneration):
     trace_client(cls)
 trace = calls.begin(1, None)
@@ -109,7 +109,11 @@ def test_generation_of_the_vendor(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     assert found["said"] == [["haha!"], ["ha", "haha", "haha!"], ["ha", "ha", "!"], ["haha!"], ["ha", "ha", "!"]]
-    spans = [record for record in found["records"] if record["type"] == "span" and record["name"].startswith("chat ")]
+    spans = [
+        record
+        for record in found["records"]
+        if record and record["type"] == "span" and record["name"].startswith("chat ")
+    ]
     assert [(span["name"], span["status"]) for span in spans] == [("chat qwen", "OK")] * 5 + [("chat broken", "ERROR")]
     for span in spans[:5]:
         (message,) = json.loads(span["attributes"]["gen_ai.output.messages"])
@@ -117,6 +121,6 @@ def test_generation_of_the_vendor(tmp_path: Path) -> None:
         assert span["attributes"]["gen_ai.usage.total_tokens"] == 5
     assert [span["attributes"].get("agentic_rl.stream.chunks") for span in spans] == [None, 3, 3, None, 3, None]
     assert spans[5]["message"] == "Bad: no"
-    posts = [record["traced"] for record in found["records"] if record["type"] == "http"]
+    posts = [record["traced"] for record in found["records"] if record and record["type"] == "http"]
     assert posts == [True] * 6
     assert [name.split("-")[2] for name in found["seen"]] == [span["span_id"] for span in spans]

@@ -6,10 +6,12 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from os import _exit as exit_now  # as it was before anybody wrapped it: ending must not come back here
 
 from agentic_rl_tui.core.functions.frames import frame
 
 _MAX_LINES = 256
+_EXIT_WAIT_S = 0.2
 
 
 class Outlet:
@@ -18,7 +20,7 @@ class Outlet:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._lock = threading.Lock()
-        self._held: list[bytes] = []
+        self._held: list[bytes | Callable[[], bytes]] = []
         self._lines: list[tuple[str, float]] = []
         self._flush_soon: Callable[[], None] | None = None
         self._pid = os.getpid()
@@ -38,8 +40,8 @@ class Outlet:
             self._held.append(data)
             self._drain()
 
-    def hold(self, data: bytes) -> None:
-        """Keep for the next `send` or `flush`."""
+    def hold(self, data: bytes | Callable[[], bytes]) -> None:
+        """Keep for the next `send` or `flush`; what can be called is made when it is written."""
         with self._lock:
             self._held.append(data)
         if self._flush_soon is not None:
@@ -62,11 +64,19 @@ class Outlet:
             self._drain()
         return True
 
+    def flush_before_exit(self) -> None:
+        """For whoever ends the process: waits only a moment for a thread that writes."""
+        if os.getpid() == self._pid and self._lock.acquire(timeout=_EXIT_WAIT_S):
+            try:
+                self._drain()
+            finally:
+                self._lock.release()
+
     def _drain(self) -> None:
         if self._lines:
             self._held.insert(0, frame("log", lines=self._lines))
             self._lines = []
-        data = b"".join(self._held)
+        data = b"".join([item if isinstance(item, bytes) else item() for item in self._held])
         self._held.clear()
         if data:
             self._write(data)
@@ -77,4 +87,4 @@ class Outlet:
         try:
             self._sock.sendall(data)
         except OSError:
-            os._exit(0)
+            exit_now(0)

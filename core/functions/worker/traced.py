@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, NoReturn
 
 from agentic_rl_tui.core.functions.frames import frame
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
@@ -10,8 +11,32 @@ from agentic_rl_tui.core.tracing import state
 
 
 def attach(outlet: Outlet) -> None:
-    """Every span is sent as it begins and as it ends, so that a killed worker leaves what it had."""
-    state.use.sink = lambda call, record: outlet.send(frame("trace", call=call, record=record))
+    """What is traced leaves within a tick, so that a killed worker leaves what it had, and at once before user code
+    that may end the process. Frames are made when they leave: the call that is traced does not wait for that.
+    """
+
+    def take(call: int, make: state.Make, is_urgent: bool) -> None:
+        def leave() -> bytes:
+            record = make()
+            return b"" if record is None else frame("trace", call=call, record=record)
+
+        outlet.hold(leave)
+        if is_urgent:
+            outlet.flush()
+
+    state.use.sink = take
+    _flush_before_exit(outlet)
+
+
+def _flush_before_exit(outlet: Outlet) -> None:
+    """``os._exit`` of user code ends the process without a word; what is held back leaves before."""
+    exit_now = os._exit
+
+    def leave(status: int) -> NoReturn:
+        outlet.flush_before_exit()
+        exit_now(status)
+
+    os._exit = leave
 
 
 _forbidden, _wanted = False, False

@@ -178,7 +178,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("samples.kind", "f", N_("kind"), N_("show only failed samples, those without spread, or all"), footer=5),
     Action("samples.later", ".", N_("next step"), N_("to the samples of the next step"), "turn(1)"),
-    Action("samples.earlier", ",", N_("previous step"), N_("to the samples of the step before"), "turn(-1)"),
+    Action("samples.earlier", "comma", N_("previous step"), N_("to the samples of the step before"), "turn(-1)"),
     Action("group.down", "down,j", N_("down"), N_("one row down"), "move(1)", palette=False),
     Action("group.up", "up,k", N_("up"), N_("one row up"), "move(-1)", palette=False),
     Action("group.page_down", "pagedown,ctrl+f", N_("page down"), N_("one page down"), "page(1)", palette=False),
@@ -198,10 +198,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("group.prefix", "u", N_("shared turns"), N_("show or fold the turns that all rollouts begin with")),
     Action("group.mark", "space", N_("mark"), N_("mark the rollout to be saved")),
     Action("group.later", ".", N_("next step"), N_("to the next step with the same sample"), "turn(1)"),
-    Action("group.earlier", ",", N_("previous step"), N_("to the step before with the same sample"), "turn(-1)"),
+    Action("group.earlier", "comma", N_("previous step"), N_("to the step before with the same sample"), "turn(-1)"),
     Action("talk.fold", "z", N_("fold"), N_("show long turns whole, or only their ends"), footer=4),
     Action("talk.later", ".", N_("next step"), N_("to the next step with the same sample"), "turn(1)"),
-    Action("talk.earlier", ",", N_("previous step"), N_("to the step before with the same sample"), "turn(-1)"),
+    Action("talk.earlier", "comma", N_("previous step"), N_("to the step before with the same sample"), "turn(-1)"),
     Action("jobfile.save", "ctrl+s", N_("save"), N_("write the job file"), footer=1),
     Action(
         "jobfile.submit", "f5,ctrl+j", N_("submit"), N_("check the job file and submit it"), footer=2, dangerous=True

@@ -3,7 +3,7 @@
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from importlib import import_module
@@ -48,6 +48,7 @@ class Options:
     keeps_logs: bool = True
     keeps_jobs: bool = True
     keeps_notes: bool = True
+    keeps_settings: bool = True
     is_still: bool = False
     """Nothing moves by itself: no animation, no blinking cursor."""
 
@@ -190,6 +191,17 @@ class ArlApp(Telling):
                     origin = secret.origin.split()[0]
                     label = _("{profile} {key} from {origin}").format(profile=profile.name, key=secret, origin=origin)
         self.set_reactive(ArlApp.profile_shown, label)
+
+    def prefer(self, key: str, value: object) -> None:
+        """Keep a wish in the user's settings file and go by it from now on. Raises ConfigError."""
+        from agentic_rl_tui.core.preferences import prefer
+
+        path = prefer(key, value)
+        values = {name: known for name, known in self.settings.values.items() if name != key}
+        origins = {name: known for name, known in self.settings.origins.items() if name != key}
+        if value is not None:
+            values[key], origins[key] = value, str(path)
+        self.settings = replace(self.settings, values=values, origins=origins)
 
     # The backend
 

@@ -291,7 +291,7 @@ def app(backend: FakeBackend, workspace: Path = Path("/home/user/calc-agent"), *
     """An app on a fake platform with a stopped clock."""
     values = {"tui.theme": "dark"} | facts.pop("values", {})
     is_read_only = facts.pop("is_read_only", False)
-    kept = {name: facts.pop(name, False) for name in ("keeps_logs", "keeps_jobs", "keeps_notes")}
+    kept = {name: facts.pop(name, False) for name in ("keeps_logs", "keeps_jobs", "keeps_notes", "keeps_settings")}
     shown = facts.pop("workspace_shown", None)
     made = ArlApp(
         settings(workspace, values),
@@ -450,37 +450,71 @@ def sample_trajectories(job_id: str) -> dict[str, dict[str, Any]]:
                 "is_zero_variance": len(set(scores)) == 1,
             }
         )
-    rollouts = [sample_rollout(number, score) for number, score in enumerate(samples[1]["rewards"])]
-    return {
-        job_id: {"steps": steps},
-        f"{job_id}/28": {"step": 28, "samples": samples},
-        f"{job_id}/28/31": {"step": 28, "sample": 31, "rollouts": rollouts},
-    }
+    samples[7]["rewards"][3] = None
+    samples[7]["failed_rollouts"] = 1
+    pages: dict[str, dict[str, Any]] = {job_id: {"steps": steps}}
+    pages[f"{job_id}/28"] = {"step": 28, "phase": "train", "samples": samples}
+    for item in samples:
+        rollouts = [sample_rollout(number, score) for number, score in enumerate(item["rewards"])]
+        pages[f"{job_id}/28/{item['sample']}"] = {"step": 28, "sample": item["sample"], "rollouts": rollouts}
+    # The second sample came up before, when the policy knew less.
+    earlier = [sample_rollout(number, 0.1 * (number % 3)) for number in range(8)]
+    fewer = [{**item, "rewards": [0.0, 0.1]} for item in samples[1:3]]
+    pages[f"{job_id}/27"] = {"step": 27, "phase": "train", "samples": [samples[0]]}
+    pages[f"{job_id}/20"] = {"step": 20, "phase": "train", "samples": fewer}
+    pages[f"{job_id}/20/31"] = {"step": 20, "sample": 31, "rollouts": earlier}
+    return pages
 
 
-def sample_rollout(number: int, score: float) -> dict[str, Any]:
-    arguments = '{"expression": "2470 / 26 + 5"}'
-    return {
+def sample_rollout(number: int, score: float | None) -> dict[str, Any]:
+    """One of a group: some call the tool once, some twice, some not at all; a missing score is a failure."""
+    asked = "Salma sorts 2470 candles into 26 boxes and adds 5 to the last. How many are in it?"
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": "Solve the problem. End with ### ANSWER: … ###"},
+        {"role": "user", "content": asked},
+    ]
+
+    def call(expression: str, answer: str) -> None:
+        arguments = json.dumps({"expression": expression})
+        messages.append(
+            {"role": "assistant", "tool_calls": [{"function": {"name": "calculator", "arguments": arguments}}]}
+        )
+        messages.append({"role": "tool", "content": answer})
+
+    if number % 4 == 1:
+        call("2470 / 26", "95.0")
+    if number % 4 != 3:
+        call("2470 / 26 + 5", "100.0")
+    right = score is not None and score > 0.5
+    said = (
+        "2470 / 26 = 95, and 95 + 5 = 100.\n\n### ANSWER: 100 ###" if right else "About 90 in each, I think. 大约 95。"
+    )
+    messages.append({"role": "assistant", "content": said})
+    style = 0.6
+    record = {
+        "step": 28,
         "rollout": number,
         "reward": score,
-        "advantage": round(score - 0.72, 3),
+        "advantage": None if score is None else round(score - 0.72, 3),
         "completion_tokens": 180 + number * 7,
         "ground_truth": "100",
         "scores": [
-            {"name": "answer", "value": score, "weight": 0.8},
-            {"name": "style", "value": 0.6, "weight": 0.1},
-        ],
-        "messages": [
-            {"role": "system", "content": "Solve the problem. End with ### ANSWER: … ###"},
             {
-                "role": "user",
-                "content": "Salma sorts 2470 candles into 26 boxes and adds 5 to the last. How many are in it?",
+                "name": "answer",
+                "score": score,
+                "weight": 0.8,
+                "sub_results": [] if score is None else [
+                    {"name": "exact", "weight": 0.7, "score": score},
+                    {"name": "shape", "weight": 0.3, "score": score},
+                ],
             },
-            {"role": "assistant", "tool_calls": [{"function": {"name": "calculator", "arguments": arguments}}]},
-            {"role": "tool", "content": "100.0"},
-            {"role": "assistant", "content": "2470 / 26 = 95, and 95 + 5 = 100.\n\n### ANSWER: 100 ###"},
+            {"name": "style", "score": style, "weight": 0.2},
         ],
-    }
+        "messages": messages,
+    }  # fmt: skip
+    if score is None:
+        return {**record, "failure": {"kind": "timeout", "type": "TimeoutError", "message": "no answer within 30 s"}}
+    return {**record, "reward": round(0.8 * score + 0.2 * style, 4)}
 
 
 def failed_log() -> list[str]:

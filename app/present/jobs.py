@@ -240,6 +240,10 @@ def job_columns(chosen: Sequence[str] = USUAL_COLUMNS) -> tuple[Column[JobRow], 
     return tuple(replace(column, title=_(column.title)) for column in kept or [known[key] for key in USUAL_COLUMNS])
 
 
+def every_column() -> tuple[Column[JobRow], ...]:
+    return job_columns([column.key for column in JOB_COLUMNS])
+
+
 def job_filter(text: str) -> Callable[[JobRow], bool] | None:
     """A predicate from words that must all be found; ``field:word`` looks in one field and ``!word`` excludes.
 

@@ -15,9 +15,20 @@ from textual.timer import Timer
 from agentic_rl_tui.app.cache import read_jobs, write_jobs
 from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.poll import Pulse, delay_s
-from agentic_rl_tui.app.present.jobs import JobRow, counts, job_columns, job_filter, job_row, kept_row, remembered_rows
+from agentic_rl_tui.app.present.jobs import (
+    USUAL_COLUMNS,
+    JobRow,
+    counts,
+    every_column,
+    job_columns,
+    job_filter,
+    job_row,
+    kept_row,
+    remembered_rows,
+)
 from agentic_rl_tui.app.present.times import short_duration, stale_note
 from agentic_rl_tui.app.screens.base import Layer
+from agentic_rl_tui.app.screens.columns import ColumnPicker, Layout, Picked
 from agentic_rl_tui.app.screens.job_marks import JobMarks
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.jobs_peek import JobPeek
@@ -81,10 +92,14 @@ class JobsScreen(JobMarks):
 
     def body(self) -> ComposeResult:
         yield Heading(id="jobs-heading")
-        table: Table[JobRow] = Table(job_columns(), lambda row: row.job_id, id="jobs-table")
+        table: Table[JobRow] = Table(job_columns(self._chosen_columns()), lambda row: row.job_id, id="jobs-table")
         yield table
         yield Empty(id="jobs-empty")
         yield JobPeek(id="jobs-peek")
+
+    def _chosen_columns(self) -> tuple[str, ...]:
+        wish = self.arl.settings.get("tui.jobs_columns")
+        return tuple(map(str, wish)) if isinstance(wish, list | tuple) else USUAL_COLUMNS
 
     @property
     def table(self) -> Table[JobRow]:
@@ -338,6 +353,31 @@ class JobsScreen(JobMarks):
             yield Layer(_("clear marks"), self.table.clear_marks)
         if self.filter_text:
             yield Layer(_("clear filter"), lambda: setattr(self, "filter_text", ""))
+
+    # Columns
+
+    def action_columns(self) -> None:
+        shown = [column.key for column in self.table.columns]
+        known = {column.key: Picked(column.key, column.title, column.key in shown) for column in every_column()}
+        keys = [*shown, *(key for key in known if key not in shown)]
+        picker = ColumnPicker([known[key] for key in keys], self.table.order, USUAL_COLUMNS)
+        self.app.push_screen(picker, self._take_layout)
+
+    def _take_layout(self, layout: Layout | None) -> None:
+        if layout is None:
+            return
+        self.table.set_columns(job_columns(layout.columns))
+        self.table.order = layout.order
+        is_usual = layout.columns == USUAL_COLUMNS
+        self._prefer("tui.jobs_columns", None if is_usual else list(layout.columns))
+
+    def _prefer(self, key: str, value: object) -> None:
+        if not self.arl.options.keeps_settings:
+            return
+        try:
+            self.arl.prefer(key, value)
+        except ArlError as error:
+            self.arl.fail(error, _("keep the columns"))
 
     # Verbs
 

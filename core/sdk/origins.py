@@ -219,6 +219,13 @@ def _data(plan: "JobPlan", ready: ReadyDataset, rows: Mapping[str, int]) -> Data
     return Data(data.type, name, ready.file_id or data.file_id or "", digest, size, rows.get(name))
 
 
+def _whole(value: Any) -> Any:
+    """Numbers without a fraction as they are usually written."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _digest(path: Path) -> str:
     try:
         with path.open("rb") as stream:
@@ -234,6 +241,7 @@ def values_of(plan: "JobPlan") -> tuple[dict[str, Any], tuple[str, ...]]:
     for part in plan.functions:
         values = part.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
         values["type"] = part.type.value
+        values |= {key: _whole(values[key]) for key in ("timeout", "runtime") if key in values}
         variables = (values.get("runtime") or {}).get("env") or {}
         left_out += variables
         if variables:

@@ -66,7 +66,8 @@ class Invocation:
         span = self.span
         if span is None or not span.is_recording():
             return
-        span.update_name(self._name())
+        if self._name() != span.name:
+            span.update_name(self._name())
         span.set_attributes({key: value for key, value in self._answer().items() if value not in (None, "", [])})
         if error is None:
             succeed(span)
@@ -253,7 +254,7 @@ class _Taps:
     """is_lazy: a generator makes its call when it is first asked for a part, which must happen in the span too."""
 
     def __init__(self, iterator: Any, invocation: Invocation, *, is_lazy: bool = False) -> None:
-        self._inside: Callable[[], AbstractContextManager[None]] = (
+        self._inside: Callable[[], AbstractContextManager[Any]] = (
             (lambda: current(invocation.span)) if is_lazy else nullcontext
         )
         self._iterator = iterator

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from agentic_rl_tui.core.tracing import state
@@ -35,20 +34,22 @@ class Recorder:
 
     def start(self, scope: str, name: str, kind: str, attributes: Mapping[str, Any]) -> Any:
         """A span under the current one. Where the context was lost, under the only call there is."""
-        from opentelemetry import trace
-
         context = None
         given = dict(attributes)
-        if not trace.get_current_span().get_span_context().is_valid and len(self.roots) == 1:
+        if len(self.roots) == 1 and not _trace.get_current_span().get_span_context().is_valid:
             ((call, root),) = self.roots.items()
-            context = trace.set_span_in_context(root[0], root[1])
+            context = _trace.set_span_in_context(root[0], root[1])
             given[CONTEXT_LOST] = True
             given[CALL_KEY] = call
         return self._tracers[scope].start_span(
-            name, context=context, kind=trace.SpanKind[kind], attributes=given, record_exception=False
+            name, context=context, kind=_trace.SpanKind[kind], attributes=given, record_exception=False
         )
 
 
+_trace: Any = None
+_context: Any = None
+_succeeded: Any = None
+"""OpenTelemetry's, from the first recorder on: importing them again for each span is what a span costs most."""
 _recorder: Recorder | None = None
 _missing: str | None = None
 
@@ -74,15 +75,16 @@ def peek() -> Recorder | None:
 
 
 def _make() -> Recorder | None:
-    global _recorder, _missing
+    global _recorder, _missing, _trace, _context, _succeeded
     try:
-        from opentelemetry import trace
+        from opentelemetry import context, trace
         from opentelemetry.sdk.trace import TracerProvider
 
         from agentic_rl_tui.core.tracing.otel import Ids, Outgoing
     except ImportError as error:
         _missing = f"OpenTelemetry is not installed in this interpreter ({error.name or error})"
         return None
+    _trace, _context, _succeeded = trace, context, trace.Status(trace.StatusCode.OK)
     provider = trace.get_tracer_provider()
     if not isinstance(provider, TracerProvider):
         provider = TracerProvider(id_generator=Ids(), shutdown_on_exit=False)
@@ -95,16 +97,19 @@ def _make() -> Recorder | None:
     return _recorder
 
 
-@contextmanager
-def current(span: Any) -> Iterator[None]:
-    """Make a span the current one, without ending it or noting errors on it."""
-    from opentelemetry import context, trace
+class current:  # noqa: N801 - used like a function
+    """Makes a span the current one inside the block, without ending it or noting errors on it."""
 
-    token = context.attach(trace.set_span_in_context(span))
-    try:
-        yield
-    finally:
-        context.detach(token)
+    __slots__ = ("_span", "_token")
+
+    def __init__(self, span: Any) -> None:
+        self._span = span
+
+    def __enter__(self) -> None:
+        self._token = _context.attach(_trace.set_span_in_context(self._span))
+
+    def __exit__(self, *_error: object) -> None:
+        _context.detach(self._token)
 
 
 def fail(span: Any, error: BaseException) -> None:
@@ -120,10 +125,8 @@ def fail(span: Any, error: BaseException) -> None:
 
 
 def succeed(span: Any) -> None:
-    from opentelemetry.trace import Status, StatusCode
-
-    if getattr(getattr(span, "status", None), "status_code", None) is not StatusCode.ERROR:
-        span.set_status(Status(StatusCode.OK))
+    if getattr(getattr(span, "status", None), "status_code", None) is not _trace.StatusCode.ERROR:
+        span.set_status(_succeeded)
 
 
 def random_id(bits: int) -> int:

@@ -17,6 +17,15 @@ def speak() -> str:
     return set_language(os.environ.get(VARIABLE) or _of_user_file())
 
 
+def cells(text: str) -> int:
+    """How wide a title is on a terminal. For our own words: letters and Chinese characters, nothing that combines."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
 def user_file() -> str:
     """The same path as `core.settings` reads, found without its imports, which cost more than a short command."""
     folder = os.environ.get("AGENTIC_RL_CONFIG_DIR")

@@ -6,8 +6,8 @@ What is typed meanwhile is neither echoed nor lost: it waits in the terminal for
 import os
 import sys
 from collections.abc import Callable
-from unicodedata import east_asian_width
 
+from agentic_rl_tui.app.language import cells
 from agentic_rl_tui.app.where import PLACES
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.styles import themes
@@ -94,11 +94,6 @@ def frame(place: str, theme: str, columns: int, lines: int) -> str:
         left -= cells(text)
     plain = style("muted", "surface")
     return f"{style('ink', 'base')}\x1b[2J\x1b[H{header}{plain}{' ' * left}\x1b[{lines};1H{plain}{' ' * columns}\x1b[0m"
-
-
-def cells(text: str) -> int:
-    """How wide the text of a title is. Only titles come here: letters and Chinese characters, nothing that combines."""
-    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _rgb(color: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from agentic_rl_tui.app.cli.verbs import VERBS
+from agentic_rl_tui.app.language import cells
 from agentic_rl_tui.core.i18n import N_, _
 
 GROUPS = (N_("Start"), N_("Functions and data"), N_("Jobs"), N_("Local platform"), N_("This program"))
@@ -26,7 +27,7 @@ def help_text() -> str:
     )
     head = _("Usage:")
     first, second = _aligned(called, gap=5)
-    blank = " " * len(head)
+    blank = " " * cells(head)
     parts = [
         f"{program} - {_('a terminal cockpit for agentic reinforcement learning')}",
         f"{head} {first}\n{blank} {second}",

@@ -6,7 +6,6 @@ import pytest
 
 from agentic_rl_tui.app import language
 from agentic_rl_tui.app.__main__ import main
-from agentic_rl_tui.app.prepaint import cells
 from agentic_rl_tui.core import i18n
 from agentic_rl_tui.core.paths import config_dir
 from agentic_rl_tui.core.settings import USER_FILE
@@ -72,4 +71,4 @@ def test_help_is_told_in_the_language_of_the_start(
 
 
 def test_titles_of_the_first_sight_are_measured_in_cells() -> None:
-    assert (cells("Jobs"), cells("任务")) == (4, 4)
+    assert (language.cells("Jobs"), language.cells("任务")) == (4, 4)

@@ -7,22 +7,19 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
+from agentic_rl_tui.core.folders import APP, config_folder, state_folder
 
-APP = "agentic-rl-tui"
 _SOCKET_PATH_LIMIT = 100  # sun_path holds 108 bytes on Linux, 104 on macOS
 
 
 def config_dir() -> Path:
     """``AGENTIC_RL_CONFIG_DIR`` or the user's config directory."""
-    override = os.environ.get("AGENTIC_RL_CONFIG_DIR")
-    return Path(override) if override else Path(platformdirs.user_config_path(APP))
+    return Path(config_folder())
 
 
 def state_dir() -> Path:
     """``AGENTIC_RL_STATE_DIR`` or the user's state directory."""
-    override = os.environ.get("AGENTIC_RL_STATE_DIR")
-    return Path(override).absolute() if override else Path(platformdirs.user_state_path(APP))
+    return Path(state_folder())
 
 
 def private_dir(path: Path) -> Path:

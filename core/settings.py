@@ -5,21 +5,21 @@ DASHSCOPE_HTTP_BASE_URL, HTTP_REQUEST_TIMEOUT, BAILIAN_FILE_TIMEOUT, LOG_LEVEL, 
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentic_rl_tui.core import paths
+from agentic_rl_tui.core import paths, sources
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ConfigError, NoKey
 from agentic_rl_tui.core.models.redact import mask, redact
+from agentic_rl_tui.core.sources import DASHSCOPE_URL as DASHSCOPE_URL
+from agentic_rl_tui.core.sources import USER_FILE as USER_FILE
+from agentic_rl_tui.core.sources import WORKSPACE_FILE as WORKSPACE_FILE
+from agentic_rl_tui.core.sources import normalise_url as normalise_url
 
-DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
 LOCAL_URL = "http://platform.local/api/v1"
-WORKSPACE_FILE = "agentic-rl.toml"
-USER_FILE = "config.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,115 +108,30 @@ def load(
 ) -> Settings:
     """Read and merge all sources. Raises ConfigError naming file, line and column of a file that is not TOML."""
     root = (workspace or Path.cwd()).absolute()
-    values: dict[str, Any] = {}
-    origins: dict[str, str] = {}
-    tables: dict[str, tuple[dict[str, Any], str]] = {}
-    for path in (paths.config_dir() / USER_FILE, root / WORKSPACE_FILE):
-        document = _read(path)
-        for name, table in document.pop("profiles", {}).items():
-            if not isinstance(table, dict):
-                raise ConfigError(_("{path}: profiles.{name} must be a table").format(path=path, name=name))
-            tables[name] = (table, str(path))
-        for key, value in _flatten(document):
-            values[key] = value
-            origins[key] = str(path)
-    environment = {
-        "base_url": "DASHSCOPE_HTTP_BASE_URL",
-        "timeout_s": "HTTP_REQUEST_TIMEOUT",
-        "upload_timeout_s": "BAILIAN_FILE_TIMEOUT",
-        "log_level": "LOG_LEVEL",
-        "trajectory": "ENABLE_TRAJECTORY",
-        "profile": "AGENTIC_RL_PROFILE",
-        "workspace_id": "DASHSCOPE_WORKSPACE_ID",
-    }
-    for key, variable in environment.items():
-        if text := os.environ.get(variable, "").strip():
-            values[key] = text
-            origins[key] = f"environment {variable}"
-    for key, value in (flags or {}).items():
-        if value is not None:
-            values[key] = value
-            origins[key] = "flag"
-    if base_url is not None:
-        values["base_url"] = base_url
-        origins["base_url"] = "flag"
+    found = sources.gather(str(root), {**(flags or {}), "base_url": base_url})
     platform = paths.PlatformPaths.default()
-    profiles = _profiles(tables, values, origins, platform)
-    name = profile or values.get("profile")
-    if name is None:
-        # A base URL somebody set is a wish to talk to that server.
-        name = "dashscope" if "base_url" in values else "local"
+    profiles = _profiles(found, platform)
+    name = sources.chosen_profile(found, profile)
     if name not in profiles:
         known = ", ".join(sorted(profiles))
         raise ConfigError(
             _("there is no profile {name!r}").format(name=name),
             advice=_("Known profiles: {known}.").format(known=known),
         )
-    return Settings(values, origins, profiles, name, root, platform)
+    return Settings(found.values, found.origins, profiles, name, root, platform)
 
 
-def _profiles(
-    tables: Mapping[str, tuple[dict[str, Any], str]],
-    values: Mapping[str, Any],
-    origins: Mapping[str, str],
-    platform: paths.PlatformPaths,
-) -> dict[str, Profile]:
-    workspace_id = values.get("workspace_id")
-    profiles = {
-        "local": Profile("local", LOCAL_URL, "built in", socket=platform.socket),
-        "dashscope": Profile(
-            "dashscope",
-            normalise_url(str(values.get("base_url", DASHSCOPE_URL))),
-            origins.get("base_url", "built in"),
-            workspace_id=workspace_id,
-        ),
-    }
-    for name, (table, origin) in tables.items():
-        if name == "local":
-            continue
-        url = table.get("base_url", DASHSCOPE_URL)
-        if not isinstance(url, str):
-            raise ConfigError(_("{origin}: profiles.{name}.base_url must be a text").format(origin=origin, name=name))
+def _profiles(found: sources.Sources, platform: paths.PlatformPaths) -> dict[str, Profile]:
+    profiles = {"local": Profile("local", LOCAL_URL, "built in", socket=platform.socket)}
+    for name, (table, origin) in sources.profile_tables(found).items():
         key = table.get("api_key")
+        workspace_id = table.get("workspace_id")
         profiles[name] = Profile(
             name,
-            normalise_url(url),
+            sources.normalise_url(str(table["base_url"])),
             origin,
-            workspace_id=table.get("workspace_id", workspace_id),
-            api_key_env=table.get("api_key_env", "DASHSCOPE_API_KEY"),
+            workspace_id=None if workspace_id is None else str(workspace_id),
+            api_key_env=str(table.get("api_key_env", sources.KEY_VARIABLE)),
             stored_key=Secret(str(key).strip(), f"profile {name} in {origin}") if key else None,
         )
     return profiles
-
-
-def normalise_url(url: str) -> str:
-    """Strip spaces and trailing slashes, both of which break every path built on it. Raises ConfigError."""
-    cleaned = url.strip().rstrip("/")
-    if not cleaned.startswith(("http://", "https://")):
-        raise ConfigError(
-            _("{url!r} is no base URL").format(url=url), advice=_("It must start with http:// or https://.")
-        )
-    return cleaned
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigError(_("{path} cannot be read: {strerror}").format(path=path, strerror=error.strerror)) from error
-    try:
-        return tomllib.loads(raw.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(_("{path} is not valid TOML: {error}").format(path=path, error=error)) from error
-
-
-def _flatten(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    flat: list[tuple[str, Any]] = []
-    for key, value in table.items():
-        if isinstance(value, dict):
-            flat += _flatten(value, f"{prefix}{key}.")
-        else:
-            flat.append((prefix + key, value))
-    return flat

@@ -1,12 +1,12 @@
+from __future__ import annotations
+
 import argparse
-from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.confirm import confirmed
-from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
 from agentic_rl_tui.core.i18n import _
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
     from agentic_rl_tui.core.sdk import AgenticRL
 
@@ -18,7 +18,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    async def cancel(client: "AgenticRL") -> bool:
+    from agentic_rl_tui.app.cli.confirm import confirmed
+    from agentic_rl_tui.app.cli.connect import with_client
+
+    async def cancel(client: AgenticRL) -> bool:
         job = await client.get(options.job_id)
         question = _("Cancel {status} job {name} ({job_id})? What it used stays billed.").format(
             status=job.status.lower(), name=job.job_name or "", job_id=job.job_id

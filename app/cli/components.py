@@ -1,13 +1,16 @@
 """Functions given on the command line, as the SDK takes them."""
 
+from __future__ import annotations
+
 import argparse
-from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
+    from typing import Any
+
     from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent
 
 
@@ -25,8 +28,9 @@ def classpath_arguments(parser: argparse.ArgumentParser) -> None:
         )  # fmt: skip
 
 
-def components_of(options: argparse.Namespace) -> "list[AgenticRLFunctionComponent]":
+def components_of(options: argparse.Namespace) -> list[AgenticRLFunctionComponent]:
     """One component a given class, rollouts first. Raises InputError when there is none."""
+    from agentic_rl_tui.core.models.errors import InputError
     from agentic_rl_tui.core.sdk.components import AgenticRLFunctionComponent, FunctionComponentModel
 
     found = [

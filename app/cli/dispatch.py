@@ -1,16 +1,17 @@
 """Parsing of the command line and the one place where errors become words and exit codes."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.screen import has_screen
 from agentic_rl_tui.app.cli.verbs import VERBS, find
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import _, ngettext
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -20,9 +21,29 @@ PROGRAM = "agentic-rl-tui"
 class Parser(argparse.ArgumentParser):
     """A parser whose mistakes end with the usage code and name the way to more help."""
 
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        # argparse asks for one at each argument, and measuring the terminal itself it would import half of shutil.
+        if self.formatter_class is not argparse.HelpFormatter:
+            return super()._get_formatter()
+        return argparse.HelpFormatter(self.prog, width=_columns() - 2)
+
     def error(self, message: str) -> "None":  # type: ignore[override]
         self.print_usage(sys.stderr)
         self.exit(exits.USAGE, f"{self.prog}: {message}\n{_see(self.prog)}\n")
+
+
+def _columns() -> int:
+    """The width of the terminal, found the way that shutil does."""
+    try:
+        given = int(os.environ.get("COLUMNS", "0"))
+    except ValueError:
+        given = 0
+    if given > 0:
+        return given
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return 80
 
 
 def connection_arguments(parser: argparse.ArgumentParser, *, default: object = None) -> None:
@@ -43,6 +64,7 @@ def connection_arguments(parser: argparse.ArgumentParser, *, default: object = N
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the app or a verb. Never raises: what goes wrong is told on stderr."""
+    _speak()
     top = Parser(prog=PROGRAM, add_help=False, usage=f"{PROGRAM} [OPTIONS] [VERB ...]")
     connection_arguments(top)
     top.add_argument("--read-only", action="store_true")
@@ -61,6 +83,11 @@ def dispatch(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print(_("interrupted"), file=sys.stderr)
         return exits.INTERRUPTED
+
+
+def _speak() -> None:
+    """Let argparse take its own words from our catalogue; it would look for one of its own with each parser."""
+    vars(argparse).update(_=_, ngettext=ngettext)
 
 
 def _guarded(options: argparse.Namespace) -> int:

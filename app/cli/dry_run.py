@@ -13,6 +13,7 @@ import httpx
 
 from agentic_rl_tui.core.sdk import AgenticRL
 from agentic_rl_tui.core.sdk.journal import Journal
+from agentic_rl_tui.core.sdk.origins import Origins
 from agentic_rl_tui.core.sdk.registry import Registry
 from agentic_rl_tui.core.sdk.session import Session
 from agentic_rl_tui.core.settings import Settings
@@ -114,6 +115,9 @@ class _Rehearsal(Session):
 
     def journal(self) -> Journal:
         return Journal(self._scratch / "submissions")
+
+    def origins(self) -> Origins:
+        return Origins(self.scope(), self._scratch)
 
 
 @contextmanager

@@ -1,20 +1,10 @@
 """Functions: what the workspace has, what is sent of it, what it does, and the instances a service runs of it."""
 
 import argparse
-from collections.abc import Callable
-from pathlib import Path
 
-from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.dispatch import workspace_of
-from agentic_rl_tui.app.cli.output import emit, output_argument, table, write
-from agentic_rl_tui.app.cli.source_problems import problem_data, tell_problems
-from agentic_rl_tui.core.functions.discovery import Discovery, discover
-from agentic_rl_tui.core.functions.package import plan
-from agentic_rl_tui.core.functions.package import write as write_package
-from agentic_rl_tui.core.functions.problems import Severity
+from agentic_rl_tui.app.cli.output import output_argument
+from agentic_rl_tui.app.cli.values import path
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import InputError
-from agentic_rl_tui.core.models.processors import ProcessorInfo
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     functions_test.arguments(actions.add_parser("test", help=_("run a function from a clean copy of its package")))
     package = actions.add_parser("package", help=_("show exactly what is sent, or write it"))
     package.add_argument("classpath", nargs="?", help=_("the function; without it, what all functions share"))
-    package.add_argument("--write", type=Path, metavar="FILE", help=_("write the archive to this file"))
+    package.add_argument("--write", type=path, metavar="FILE", help=_("write the archive to this file"))
     output_argument(package)
     functions_remote.arguments(actions)
     serve = actions.add_parser("serve", help=_("answer POST /api/v1 and GET /health like the function server"))
@@ -36,147 +26,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agentic_rl_tui.app.cli import functions_remote, functions_test
+    if options.action == "test":
+        from agentic_rl_tui.app.cli import functions_test
 
-    work: dict[str, Callable[[argparse.Namespace], int]] = {
-        "list": _list,
-        "test": functions_test.run,
-        "package": _package,
-        "serve": _serve,
-        "logs": functions_remote.logs,
-        "delete": functions_remote.delete,
-    }
+        return functions_test.run(options)
+    if options.action in ("logs", "delete"):
+        from agentic_rl_tui.app.cli import functions_remote
+
+        return functions_remote.logs(options) if options.action == "logs" else functions_remote.delete(options)
+    from agentic_rl_tui.app.cli import functions_local
+
+    work = {"list": functions_local.listed, "package": functions_local.package, "serve": functions_local.served}
     return work[options.action](options)
-
-
-def found_class(discovery: Discovery, text: str) -> ProcessorInfo:
-    """Raises InputError with what may have been meant."""
-    resolution = discovery.resolve(text)
-    if resolution.info is None:
-        near = (
-            _("Did you mean {names}?").format(names=_(" or ").join(resolution.suggestions))
-            if resolution.suggestions
-            else ""
-        )
-        raise InputError(resolution.message, advice=near, number=4041)
-    return resolution.info
-
-
-def _list(options: argparse.Namespace) -> int:
-    discovery = discover(workspace_of(options))
-    if options.output == "table":
-        rows = [(info.kind.value, info.classpath.colon, str(info.line), _traits(info)) for info in discovery.processors]
-        table((_("KIND"), _("CLASS"), _("LINE"), _("TRAITS")), rows)
-        tell_problems(discovery.problems)
-    else:
-        emit(
-            {
-                "processors": [_processor_data(info) for info in discovery.processors],
-                "problems": [problem_data(problem) for problem in discovery.problems],
-            },
-            options.output,
-        )
-    return _verdict(discovery.problems)
-
-
-def _traits(info: ProcessorInfo) -> str:
-    subs = [f"{sub.name}×{'?' if sub.weight is None else f'{sub.weight:g}'}" for sub in info.sub_rewards]
-    words = ["async" if info.is_async else "sync", "setup" if info.has_setup else "", *subs]
-    return " ".join(word for word in words if word)
-
-
-def _processor_data(info: ProcessorInfo) -> dict[str, object]:
-    return {
-        "kind": info.kind.value,
-        "class": info.class_name,
-        "path": info.path,
-        "line": info.line,
-        "classpath": info.classpath.dotted,
-        "is_async": info.is_async,
-        "has_setup": info.has_setup,
-        "sub_rewards": [
-            {"name": sub.name, "method": sub.method, "weight": sub.weight, "is_async": sub.is_async, "line": sub.line}
-            for sub in info.sub_rewards
-        ],
-        "has_aggregate": info.has_aggregate,
-        "docstring": info.docstring,
-    }
-
-
-def _verdict(problems: tuple[object, ...]) -> int:
-    has_errors = any(getattr(problem, "severity", None) is Severity.ERROR for problem in problems)
-    return exits.REJECTED if has_errors else exits.OK
-
-
-def _package(options: argparse.Namespace) -> int:
-    workspace = workspace_of(options)
-    discovery = discover(workspace)
-    if options.classpath:
-        info = found_class(discovery, options.classpath)
-        planned = plan(workspace, kind=info.kind, classpath=info.classpath, discovery=discovery)
-    else:
-        every = [(info.kind, info.classpath) for info in discovery.processors]
-        planned = plan(workspace, functions=every, discovery=discovery)
-    if options.output == "table":
-        table(
-            ("", _("BYTES"), _("FILE"), _("WHY")),
-            [("+", str(entry.size), entry.path, entry.reason) for entry in planned.all_entries]
-            + [("-", "", left.path, left.reason) for left in planned.left_out],
-        )
-        write(
-            _("{count} files, {total_bytes:,} bytes, hash {content_hash}").format(
-                count=len(planned.all_entries), total_bytes=planned.total_bytes, content_hash=planned.content_hash
-            )
-        )
-        tell_problems(planned.problems)
-    else:
-        emit(
-            {
-                "files": [
-                    {"path": entry.path, "bytes": entry.size, "reason": entry.reason} for entry in planned.all_entries
-                ],
-                "left_out": [{"path": left.path, "reason": left.reason} for left in planned.left_out],
-                "problems": [problem_data(problem) for problem in planned.problems],
-                "total_bytes": planned.total_bytes,
-                "content_hash": planned.content_hash,
-                "archive_hash": planned.archive_hash,
-            },
-            options.output,
-        )
-    if options.write is not None:
-        made = write_package(planned, options.write.absolute())
-        tell_problems((), note=_("wrote {path}, {bytes:,} bytes").format(path=made.path, bytes=made.bytes))
-    return _verdict(planned.problems)
-
-
-def _serve(options: argparse.Namespace) -> int:
-    import asyncio
-
-    from agentic_rl_tui.core.functions.harness import TrialOptions, open_trial
-    from agentic_rl_tui.core.functions.output import OutputLine
-    from agentic_rl_tui.core.functions.server import serve
-
-    def tell(line: OutputLine) -> None:
-        tell_problems((), note=f"{line.stream}: {line.text}")
-
-    async def session() -> None:
-        trial_options = TrialOptions(concurrency=max(1, options.concurrency))
-        async with open_trial(workspace_of(options), options.classpath, options=trial_options, on_output=tell) as trial:
-            await serve(
-                trial.pool,
-                port=options.port,
-                on_ready=lambda url: write(
-                    _("{url}/api/v1 answers for {function}; ctrl+c stops it").format(
-                        url=url, function=trial.info.classpath.colon
-                    )
-                ),
-            )
-
-    try:
-        asyncio.run(session())
-    except OSError as error:
-        raise InputError(
-            _("port {port} cannot be used: {strerror}").format(port=options.port, strerror=error.strerror),
-            advice=_("Give another --port."),
-        ) from error
-    return exits.OK

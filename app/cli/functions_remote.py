@@ -1,14 +1,18 @@
 """Instances of functions on the service: their logs, and their end."""
 
+from __future__ import annotations
+
 import argparse
-from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.text import plain
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
+    from typing import Any
+
     from agentic_rl_tui.core.sdk import AgenticRL
 
 
@@ -27,7 +31,7 @@ def arguments(actions: Any) -> None:
 def logs(options: argparse.Namespace) -> int:
     from agentic_rl_tui.app.cli.connect import with_client
 
-    async def read(client: "AgenticRL") -> int:
+    async def read(client: AgenticRL) -> int:
         collected: list[dict[str, Any]] = []
         async for entry in client.functions.iter_logs(options.instance_id, keywords=options.keyword):
             if options.lines is not None and len(collected) >= options.lines:

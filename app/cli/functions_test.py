@@ -1,20 +1,23 @@
 """Trying a function of the workspace from a clean copy of its package: one call, or a sweep over data rows."""
 
+from __future__ import annotations
+
 import argparse
-import os
 import sys
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.connect import settings_of
 from agentic_rl_tui.app.cli.dispatch import workspace_of
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
+from agentic_rl_tui.app.cli.values import path
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import InputError
-from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.text import plain
+
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from agentic_rl_tui.core.models.kinds import FunctionKind
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     given.add_argument("-i", "--input", metavar="JSON", help=_("the input: JSON text, or a JSON file"))
     given.add_argument("--row", type=int, metavar="K", help=_("build the input from row K of --data, from 0"))
     given.add_argument("--rows", type=int, metavar="M", help=_("sweep over the first M rows of --data"))
-    parser.add_argument("--data", type=Path, metavar="FILE", help=_("a data set; default: data/train.jsonl"))
+    parser.add_argument("--data", type=path, metavar="FILE", help=_("a data set; default: data/train.jsonl"))
     parser.add_argument("--rollouts", type=int, default=4, metavar="N", help=_("rollouts of a group; default: 4"))
     parser.add_argument(
         "--answer", action="append", default=[], metavar="TEXT", help=_("what the assistant said; may be repeated")
@@ -53,10 +56,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    from agentic_rl_tui.app.cli.functions import found_class
+    from dataclasses import replace
+
+    from agentic_rl_tui.app.cli.functions_local import found_class
     from agentic_rl_tui.core.functions.discovery import discover
     from agentic_rl_tui.core.functions.environments import RequirementsPolicy
     from agentic_rl_tui.core.functions.harness import RowSource, TrialOptions, read_rows, try_function
+    from agentic_rl_tui.core.models.kinds import FunctionKind
 
     workspace = workspace_of(options)
     discovery = discover(workspace)
@@ -90,6 +96,7 @@ async def _run(options: argparse.Namespace) -> int:
 
 async def _model_calls(options: argparse.Namespace, resource: Any) -> tuple[Any, ...]:
     """What the practice policy was asked, as the platform recorded it; the key stops working."""
+    from agentic_rl_tui.app.cli.connect import settings_of
     from agentic_rl_tui.core.functions.harness_report import ModelCall
     from agentic_rl_tui.core.sdk import AgenticRL
     from agentic_rl_tui.core.sdk.practice import practice_calls
@@ -106,7 +113,11 @@ async def _model_calls(options: argparse.Namespace, resource: Any) -> tuple[Any,
 
 async def _models(options: argparse.Namespace, rows: list[tuple[int, Any]]) -> list[Any]:
     """The endpoint for each row: the one that was named, or practice keys of the local platform."""
+    import os
+
+    from agentic_rl_tui.app.cli.connect import settings_of
     from agentic_rl_tui.core.functions.harness import ModelResource
+    from agentic_rl_tui.core.models.errors import InputError
     from agentic_rl_tui.core.sdk import AgenticRL
     from agentic_rl_tui.core.sdk.practice import practice_models
 
@@ -130,6 +141,7 @@ async def _sweep(
     options: argparse.Namespace, workspace: Path, kind: FunctionKind, rows: list[tuple[int, Any]], trial: Any
 ) -> int:
     from agentic_rl_tui.core.functions.harness import row_inputs, sweep
+    from agentic_rl_tui.core.models.kinds import FunctionKind
 
     if kind is FunctionKind.ROLLOUT:
         models = await _models(options, rows)
@@ -181,6 +193,8 @@ def _histogram(scores: Any) -> None:
 
 
 def _tell(report: Any, options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.models.kinds import FunctionKind
+
     if options.output != "table":
         emit(_data(report), options.output)
         return exits.OK if report.is_ok else exits.REJECTED

@@ -1,18 +1,37 @@
+from __future__ import annotations
+
 import argparse
-from pathlib import Path
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.output import write
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.templates import TEMPLATES, write_workspace
+
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
+if TYPE_CHECKING:
+    pass
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", nargs="?", metavar="DIR", help=_("where to write; default: ./<template>"))
-    parser.add_argument("--template", default="calc-agent", choices=sorted(TEMPLATES), metavar="NAME")
+    parser.add_argument("--template", default="calc-agent", type=_known, metavar="NAME")
+
+
+def _known(name: str) -> str:
+    from agentic_rl_tui.core.templates import TEMPLATES
+
+    if name not in TEMPLATES:
+        known = ", ".join(sorted(TEMPLATES))
+        raise argparse.ArgumentTypeError(
+            _("there is no template {name!r}; known: {known}").format(name=name, known=known)
+        )
+    return name
 
 
 def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from agentic_rl_tui.core.templates import TEMPLATES, write_workspace
+
     template = TEMPLATES[options.template]
     destination = Path(options.directory or template.name).absolute()
     written = write_workspace(template, destination)

@@ -1,12 +1,15 @@
+from __future__ import annotations
+
 import argparse
 import sys
-from typing import Any
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.connect import settings_of
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
-from agentic_rl_tui.app.keymap import ACTIONS, check_keymap, effective, user_keys
 from agentic_rl_tui.core.i18n import _
+
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +18,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli.connect import settings_of
+    from agentic_rl_tui.app.keymap import check_keymap, effective, user_keys
+
     if options.schema:
         emit(_schema(), "json" if options.output == "table" else options.output)
         return exits.OK
@@ -48,6 +54,8 @@ def _several(keys: str) -> list[str]:
 
 
 def _schema() -> dict[str, Any]:
+    from agentic_rl_tui.app.keymap import ACTIONS
+
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "keys",

@@ -1,17 +1,15 @@
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.connect import with_client
-from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.models.text import plain
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
-    from agentic_rl_tui.core.models.jobs import LogPage
+    from collections.abc import Sequence
+
     from agentic_rl_tui.core.sdk import AgenticRL
 
 PAGE = 1000
@@ -37,42 +35,82 @@ def run(options: argparse.Namespace) -> int:
         if options.output != "table" or options.lines is not None:
             print(_("--follow prints lines as they come and takes neither --output nor --lines"), file=sys.stderr)
             return exits.USAGE
+        from agentic_rl_tui.app.cli.connect import with_client
+
         return with_client(options, lambda client: follow(client, options.job_id, options.offset))
-    return with_client(options, lambda client: _print(client, options))
+    reading = _Reading(options)
+    if not _quickly(reading, options):
+        from agentic_rl_tui.app.cli.connect import with_client
 
-
-async def _print(client: "AgenticRL", options: argparse.Namespace) -> int:
-    collected: list[str] = []
-    offset, wanted, total = options.offset, options.lines, 0
-    while wanted is None or wanted > 0:
-        page = await client.logs(options.job_id, offset=offset, lines=min(PAGE, wanted or PAGE))
-        total = page.total
-        if options.output == "table":
-            print_lines(page)
-        else:
-            collected += page.lines
-        offset += len(page.lines)
-        wanted = None if wanted is None else wanted - len(page.lines)
-        if not page.lines or offset >= page.total:
-            break
+        with_client(options, lambda client: _wholly(client, reading, options.job_id))
     if options.output != "table":
-        emit({"job_id": options.job_id, "offset": options.offset, "total": total, "logs": collected}, options.output)
+        found = {"offset": options.offset, "total": reading.total, "logs": reading.collected}
+        emit({"job_id": options.job_id, **found}, options.output)
     return exits.OK
 
 
-def print_lines(page: "LogPage") -> None:
-    for line in page.lines:
+class _Reading:
+    """How far a log was read. Lines for people are printed as they come, those for programs are kept."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.offset: int = options.offset
+        self.wanted: int | None = options.lines
+        self.total = 0
+        self.collected: list[str] = []
+        self.is_over: bool = self.wanted == 0
+        self._prints: bool = options.output == "table"
+
+    @property
+    def size(self) -> int:
+        return min(PAGE, self.wanted or PAGE)
+
+    def take(self, lines: "Sequence[str]", total: int) -> None:
+        self.total = total
+        if self._prints:
+            print_lines(lines)
+        else:
+            self.collected += lines
+        self.offset += len(lines)
+        if self.wanted is not None:
+            self.wanted -= len(lines)
+        self.is_over = not lines or self.offset >= total or (self.wanted is not None and self.wanted <= 0)
+
+
+def _quickly(reading: _Reading, options: argparse.Namespace) -> bool:
+    """Read the short way as far as it goes; whether that was to the end."""
+    from agentic_rl_tui.app.cli.quick import address_of
+    from agentic_rl_tui.core.client import quick_jobs
+
+    to = address_of(options)
+    while to is not None and not reading.is_over:
+        page = quick_jobs.lines(to, options.job_id, reading.offset, reading.size)
+        if page is None:
+            break
+        reading.take(*page)
+    return reading.is_over
+
+
+async def _wholly(client: "AgenticRL", reading: _Reading, job_id: str) -> None:
+    while not reading.is_over:
+        page = await client.logs(job_id, offset=reading.offset, lines=reading.size)
+        reading.take(page.lines, page.total)
+
+
+def print_lines(lines: "Sequence[str]") -> None:
+    for line in lines:
         write(plain(line))
 
 
 async def follow(client: "AgenticRL", job_id: str, offset: int = 0) -> int:
     """Print a job's log until it has ended; the exit code tells how it ended."""
+    from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
     from agentic_rl_tui.core.models.jobs import LogPage
+    from agentic_rl_tui.core.models.status import JobStatus
 
     with told_on_interrupt(lambda: job_goes_on(job_id)):
         async for piece in client.follow(job_id, offset=offset):
             if isinstance(piece, LogPage):
-                print_lines(piece)
+                print_lines(piece.lines)
             else:
                 print(plain(str(piece)), file=sys.stderr, flush=True)
         job = await client.get(job_id)

@@ -1,14 +1,17 @@
 """Data on stdout: tables for people, JSON and YAML for programs. All three hold the same facts."""
 
 import argparse
-import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
 
+from agentic_rl_tui.app.language import cells
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.text import plain
+
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Controls and direction overrides that a terminal obeys and JSON writers leave as they are."""
@@ -22,14 +25,16 @@ def output_argument(parser: argparse.ArgumentParser, default: str = "table") -> 
     )  # fmt: skip
 
 
-def emit(data: Any, form: str) -> None:
+def emit(data: "Any", form: str) -> None:
     """Print plain data as JSON or YAML. Keys keep their order; text stays readable in any script."""
+    import json
+
     text = json.dumps(data, ensure_ascii=False, indent=2) if form == "json" else _yaml(data)
     # Only texts in quotes hold such characters, and both formats read the same escape there.
     write(_UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-def _yaml(data: Any) -> str:
+def _yaml(data: "Any") -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -58,11 +63,10 @@ def write(text: str) -> None:
     stream.flush()
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def table(columns: "Sequence[str]", rows: "Sequence[Sequence[str]]") -> None:
     """Columns aligned by terminal cells; text from outside is made harmless. No borders, so that `awk` can read it."""
-    from rich.cells import cell_len
-
     cleaned = [[plain(cell, keep_newlines=False).replace("\t", " ") for cell in row] for row in rows]
+    cell_len = _measure([*columns, *(cell for row in cleaned for cell in row)])
     widths = [
         max(cell_len(heading), *(cell_len(row[place]) for row in cleaned)) if cleaned else cell_len(heading)
         for place, heading in enumerate(columns)
@@ -72,13 +76,24 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         write("  ".join(padded).rstrip())
 
 
-def facts(pairs: Mapping[str, Any]) -> None:
+def _measure(texts: "Sequence[str]") -> "Callable[[str], int]":
+    """What counts terminal cells: for texts without wide characters the builtin does, and costs no import."""
+    if all(text.replace("–", "").isascii() for text in texts):
+        return len
+    from rich.cells import cell_len
+
+    return cell_len
+
+
+def facts(pairs: "Mapping[str, Any]") -> None:
     """One ``key  value`` line each, empty values left out."""
+    import json
+
     shown = {key: value for key, value in pairs.items() if value not in (None, "", [], {}, ())}
-    width = max((len(key) for key in shown), default=0)
+    width = max(map(cells, shown), default=0)
     for key, value in shown.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         lines = plain(text).split("\n")
-        write(f"{key:<{width}}  {lines[0]}".rstrip())
+        write(f"{key}{' ' * (width - cells(key))}  {lines[0]}".rstrip())
         for line in lines[1:]:
             write(f"{'':<{width}}  {line}".rstrip())

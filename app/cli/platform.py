@@ -1,21 +1,24 @@
+from __future__ import annotations
+
 import argparse
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.confirm import confirmed
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, write
+from agentic_rl_tui.app.cli.values import path
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import ConfigError
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
     from agentic_rl_tui.core.paths import PlatformPaths
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("status", "stop", "reset", "export", "import"))
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help=_("of export and import: the archive"))
+    parser.add_argument("file", nargs="?", type=path, metavar="FILE", help=_("of export and import: the archive"))
     parser.add_argument("-y", "--yes", action="store_true", help=_("do not ask before a reset or a replacing import"))
     parser.add_argument(
         "--force",
@@ -28,7 +31,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import asyncio
 
+    from agentic_rl_tui.app.cli.confirm import confirmed
     from agentic_rl_tui.core.launch import reset_platform, stop_platform
+    from agentic_rl_tui.core.models.errors import ConfigError
     from agentic_rl_tui.core.paths import PlatformPaths
 
     paths = PlatformPaths.default()
@@ -52,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _export(paths: "PlatformPaths", target: Path, *, force: bool) -> int:
+def _export(paths: PlatformPaths, target: Path, *, force: bool) -> int:
     from agentic_rl_tui.core.platform.archive import export_state
 
     held = export_state(paths, target, replace=force)
@@ -65,7 +70,8 @@ def _export(paths: "PlatformPaths", target: Path, *, force: bool) -> int:
     return exits.OK
 
 
-def _import(paths: "PlatformPaths", source: Path, *, force: bool, assume_yes: bool) -> int:
+def _import(paths: PlatformPaths, source: Path, *, force: bool, assume_yes: bool) -> int:
+    from agentic_rl_tui.app.cli.confirm import confirmed
     from agentic_rl_tui.core.platform.archive import import_state, is_empty
 
     question = _("Replace every job, log, file and function of the local platform in {root}?").format(root=paths.root)
@@ -80,7 +86,7 @@ def _import(paths: "PlatformPaths", source: Path, *, force: bool, assume_yes: bo
     return exits.OK
 
 
-def _status(paths: "PlatformPaths", form: str) -> int:
+def _status(paths: PlatformPaths, form: str) -> int:
     import asyncio
     import dataclasses
 

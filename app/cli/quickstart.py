@@ -1,11 +1,14 @@
+from __future__ import annotations
+
 import argparse
 import sys
-from pathlib import Path
 
-from agentic_rl_tui.app.cli.connect import settings_of
 from agentic_rl_tui.app.cli.screen import has_screen
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.templates import TEMPLATES, WorkspaceExists, write_workspace
+
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
+if TYPE_CHECKING:
+    pass
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,6 +17,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from agentic_rl_tui.app.cli.connect import settings_of
+    from agentic_rl_tui.core.templates import TEMPLATES, WorkspaceExists, write_workspace
+
     template = TEMPLATES["calc-agent"]
     destination = Path(options.directory or template.name).absolute()
     try:

@@ -2,7 +2,6 @@ import argparse
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.components import classpath_arguments, components_of, registered_data
-from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
 from agentic_rl_tui.core.i18n import _
 
@@ -20,6 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli.connect import with_client
     from agentic_rl_tui.app.cli.narrate import Narrator
 
     functions = components_of(options)

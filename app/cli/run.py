@@ -1,21 +1,21 @@
+from __future__ import annotations
+
 import argparse
-import json
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.connect import settings_of, with_client
-from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
-from agentic_rl_tui.app.cli.logs import follow
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
 from agentic_rl_tui.app.cli.run_arguments import dataset_arguments, function_arguments
+from agentic_rl_tui.app.cli.values import path
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.text import plain
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
     from agentic_rl_tui.core.models.jobs import Job
     from agentic_rl_tui.core.sdk import AgenticRL
     from agentic_rl_tui.core.sdk.events import Event
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _("Give a job file, options, or both: what an option names wins over the file.")
-    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help=_("the job file"))
+    parser.add_argument("-c", "--config", type=path, metavar="FILE", help=_("the job file"))
     parser.add_argument("--model", metavar="NAME", help=_("train this model"))
     parser.add_argument("--teacher-model", metavar="NAME", help=_("distil from this teacher (OPD)"))
     dataset_arguments(parser)
@@ -41,6 +41,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _object(text: str) -> dict[str, Any]:
+    import json
+
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -51,6 +53,11 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli.connect import with_client
+    from agentic_rl_tui.app.cli.goes_on import told_on_interrupt
+    from agentic_rl_tui.app.cli.logs import follow
+    from agentic_rl_tui.core.models.errors import InputError
+
     if options.config is None and not (options.model and options.training_files):
         raise InputError(
             _("no job is named"), advice=_("Give --config FILE, or --model and --training-files with the functions.")
@@ -58,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         return _rehearse(options)
 
-    async def work(client: "AgenticRL") -> int:
+    async def work(client: AgenticRL) -> int:
         watch = _Watch()
         with told_on_interrupt(watch.words):
             job = await _submit(client, options, watch)
@@ -78,7 +85,7 @@ class _Watch:
         self._job_id = ""
         self._is_sending = False
 
-    def __call__(self, event: "Event") -> None:
+    def __call__(self, event: Event) -> None:
         from agentic_rl_tui.core.sdk.events import JobSubmitted, StepStarted
 
         if isinstance(event, JobSubmitted):
@@ -88,6 +95,8 @@ class _Watch:
         self._narrate(event)
 
     def words(self) -> str:
+        from agentic_rl_tui.app.cli.goes_on import job_goes_on
+
         if self._job_id:
             return job_goes_on(self._job_id)
         if self._is_sending:
@@ -95,7 +104,7 @@ class _Watch:
         return _("no job was submitted; functions that were registered stay and are used again next time")
 
 
-async def _submit(client: "AgenticRL", options: argparse.Namespace, on_event: Any) -> "Job":
+async def _submit(client: AgenticRL, options: argparse.Namespace, on_event: Any) -> Job:
     """Kinds of functions and data sets that options name take the place of the file's; the others stay."""
     from agentic_rl_tui.app.cli.run_flags import datasets_of, functions_of
 
@@ -126,6 +135,7 @@ async def _submit(client: "AgenticRL", options: argparse.Namespace, on_event: An
 def _rehearse(options: argparse.Namespace) -> int:
     import asyncio
 
+    from agentic_rl_tui.app.cli.connect import settings_of
     from agentic_rl_tui.app.cli.dry_run import rehearsal
 
     with rehearsal(settings_of(options), options.api_key) as (client, stage):
@@ -147,8 +157,11 @@ def _rehearse(options: argparse.Namespace) -> int:
 
 def submit_and_follow(options: argparse.Namespace, job_file: Path) -> int:
     """The whole workflow of a job file, told on stdout and stderr; 0 only when the job SUCCEEDED."""
+    from agentic_rl_tui.app.cli.connect import with_client
+    from agentic_rl_tui.app.cli.goes_on import told_on_interrupt
+    from agentic_rl_tui.app.cli.logs import follow
 
-    async def work(client: "AgenticRL") -> int:
+    async def work(client: AgenticRL) -> int:
         watch = _Watch()
         with told_on_interrupt(watch.words):
             job = await client.init(job_file).run(on_event=watch)
@@ -157,7 +170,7 @@ def submit_and_follow(options: argparse.Namespace, job_file: Path) -> int:
     return with_client(options, work)
 
 
-def _tell(job: "Job", form: str) -> None:
+def _tell(job: Job, form: str) -> None:
     if form == "table":
         write(job.job_id)
     else:

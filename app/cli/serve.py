@@ -1,7 +1,6 @@
 import argparse
 
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.paths import PlatformPaths
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.core.paths import PlatformPaths
     from agentic_rl_tui.core.platform.__main__ import main
 
     given = ["--root", options.root or str(PlatformPaths.default().root), "--host", options.host]

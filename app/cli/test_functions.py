@@ -2,7 +2,6 @@ import argparse
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.components import kind_named
-from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument
 from agentic_rl_tui.core.i18n import _
 
@@ -16,6 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli.connect import with_client
+
     answer = with_client(
         options,
         lambda client: client.test_functions(

@@ -2,10 +2,8 @@ import argparse
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.components import split
-from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import InputError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agentic_rl_tui.app.cli.connect import with_client
     from agentic_rl_tui.app.cli.narrate import Narrator
+    from agentic_rl_tui.core.models.errors import InputError
 
     training = [name for given in options.training_files for name in split(given)]
     validation = [name for given in options.validation_files for name in split(given)]

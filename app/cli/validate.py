@@ -1,19 +1,21 @@
+from __future__ import annotations
+
 import argparse
 import sys
-from collections.abc import Sequence
-from difflib import unified_diff
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.dispatch import workspace_of
 from agentic_rl_tui.app.cli.output import emit, output_argument, table, write
+from agentic_rl_tui.app.cli.values import path
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.core.workspaces import job_files
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
     from agentic_rl_tui.core.jobfile import JobDocument
     from agentic_rl_tui.core.sdk.preflight import Check
 
@@ -22,7 +24,7 @@ _GLYPHS = {"ok": "✓", "warning": "!", "error": "✗"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help=_("the job file; default: the workspace's own")
+        "file", nargs="?", type=path, metavar="FILE", help=_("the job file; default: the workspace's own")
     )
     parser.add_argument(
         "--fix", action="store_true", help=_("write every safe fix into the job file and show the change")
@@ -49,6 +51,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> Path:
+    from pathlib import Path
+
+    from agentic_rl_tui.core.models.errors import InputError
+    from agentic_rl_tui.core.workspaces import job_files
+
     if options.file is not None:
         return Path(options.file).absolute()
     workspace = workspace_of(options)
@@ -58,8 +65,10 @@ def _chosen(options: argparse.Namespace) -> Path:
     return found[0]
 
 
-def _fixed(document: "JobDocument") -> "tuple[JobDocument, list[str]]":
+def _fixed(document: JobDocument) -> tuple[JobDocument, list[str]]:
     """The document with its safe fixes on disk, and the change as a unified diff."""
+    from difflib import unified_diff
+
     from agentic_rl_tui.core.jobfile import fix_all, load
     from agentic_rl_tui.core.sdk.facts import facts_of
     from agentic_rl_tui.core.textfile import TextFile
@@ -74,7 +83,7 @@ def _fixed(document: "JobDocument") -> "tuple[JobDocument, list[str]]":
     return load(path, facts=facts_of(path.parent)), change
 
 
-def _tell(checks: "Sequence[Check]", change: list[str]) -> None:
+def _tell(checks: Sequence[Check], change: list[str]) -> None:
     for line in change:
         write(plain(line))
     rows = [
@@ -90,7 +99,7 @@ def _tell(checks: "Sequence[Check]", change: list[str]) -> None:
             print(_("{count} more in {what}").format(count=check.hidden, what=plain(check.label)), file=sys.stderr)
 
 
-def _data(check: "Check") -> dict[str, Any]:
+def _data(check: Check) -> dict[str, Any]:
     return {
         "name": check.name,
         "label": check.label,

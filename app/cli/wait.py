@@ -1,14 +1,13 @@
+from __future__ import annotations
+
 import argparse
-from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.get import show_job
-from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
 from agentic_rl_tui.app.cli.output import output_argument
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.status import JobStatus
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job
     from agentic_rl_tui.core.sdk import AgenticRL
@@ -21,7 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    async def wait(client: "AgenticRL") -> "Job":
+    from agentic_rl_tui.app.cli.connect import with_client
+    from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
+    from agentic_rl_tui.core.models.status import JobStatus
+
+    async def wait(client: AgenticRL) -> Job:
         with told_on_interrupt(lambda: job_goes_on(options.job_id)):
             return await client.wait(options.job_id, timeout_s=options.timeout)
 

@@ -1,12 +1,12 @@
 """Masking of secrets by value, wherever text leaves the process."""
 
-import base64
 import re
-import threading
-from urllib.parse import quote
+from _thread import allocate_lock
 
 _MIN_LENGTH = 6
 _SHAPES = re.compile(r"\b(?:sk|tok)-[A-Za-z0-9_-]{6,}|(?<=Bearer )[^\s'\"\\,;]{6,}|(?<=Signature=)[^&\s'\"]+")
+
+_UNQUOTED = re.compile(r"[A-Za-z0-9_.~-]+")
 
 
 def mask(secret: str) -> str:
@@ -22,7 +22,7 @@ class Redactor:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()  # threading itself is more than a short command needs
         self._needles: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
 
@@ -34,7 +34,7 @@ class Redactor:
                     continue
                 plain = secret.strip()
                 shown = mask(plain)
-                for form in (plain, quote(plain, safe=""), *_base64_forms(plain)):
+                for form in (plain, _quoted(plain), *_base64_forms(plain)):
                     self._needles[form] = shown
             ordered = sorted(self._needles, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
@@ -46,12 +46,23 @@ class Redactor:
         return _SHAPES.sub(lambda match: mask(match[0]), text)
 
 
+def _quoted(secret: str) -> str:
+    """As it stands in a URL. Most keys need no quoting, and the module for it is a tenth of a short command."""
+    if _UNQUOTED.fullmatch(secret):
+        return secret
+    from urllib.parse import quote
+
+    return quote(secret, safe="")
+
+
 def _base64_forms(secret: str) -> tuple[str, ...]:
     """The base64 texts inside which `secret` stays recognisable at each of the three byte offsets."""
+    from binascii import b2a_base64
+
     raw = secret.encode()
     forms = []
     for lead in range(3):
-        encoded = base64.b64encode(b"\0" * lead + raw).decode()
+        encoded = b2a_base64(b"\0" * lead + raw, newline=False).decode()
         head = 0 if lead == 0 else 4
         tail = len(encoded) - (4 if encoded.endswith("=") else 0)
         core = encoded[head:tail]

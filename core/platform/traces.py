@@ -6,20 +6,15 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import Any
 
 from agentic_rl_tui.core.functions.calls import CallResult, CallStatus
 from agentic_rl_tui.core.platform.tasks import Tasks
-from agentic_rl_tui.core.tracing import otlp
+from agentic_rl_tui.core.platform.traces_export import TraceExport
 from agentic_rl_tui.core.tracing.collect import Tally, judge, link, spans_of, tool_results
 from agentic_rl_tui.core.tracing.export import Target, target_of
 from agentic_rl_tui.core.tracing.model import Run, Span
 from agentic_rl_tui.core.tracing.store import TraceReader, TraceStore
-
-if TYPE_CHECKING:
-    import httpx
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +40,7 @@ class TraceKeeper:
         self.reader = TraceReader(folder)
         self.calls_of: Callable[[str], Sequence[str] | None] = lambda _key: None
         self.dropped = 0
+        self._told_dropped = 0
         self._tasks = tasks
         self._max_age_s = max_age_s
         self._max_bytes = max_bytes
@@ -52,7 +48,7 @@ class TraceKeeper:
         self._queue: deque[Trace] = deque()
         self._wake = asyncio.Event()
         self._tallies: dict[str, Tally] = {}
-        self._exports: dict[Target, _Export] = {}
+        self._exports: dict[Target, TraceExport] = {}
         self._is_writing = asyncio.Lock()
 
     def start(self) -> None:
@@ -127,7 +123,10 @@ class TraceKeeper:
         self.keep(run, spans)
         target = target_of(env, os.environ)
         if target is not None and not _exports_itself(result):
-            self._export(target).add((run, spans))
+            export = self._export(target)
+            export.add((run, spans))
+            if export.fault and job_id in self._tallies:
+                self._tallies[job_id].notes[export.fault] = None
 
     def keep(self, run: Run, spans: Sequence[Span]) -> None:
         if len(self._queue) >= MAX_QUEUED:
@@ -172,7 +171,8 @@ class TraceKeeper:
                 except Exception as error:
                     self.dropped += len(batch)
                     _log.warning("%d traces cannot be written: %s", len(batch), error)
-        if self.dropped:
+        if self.dropped > self._told_dropped:
+            self._told_dropped = self.dropped
             _log.warning("%d traces were dropped so far", self.dropped)
 
     async def _write_always(self) -> None:
@@ -192,81 +192,12 @@ class TraceKeeper:
                 _log.warning("old traces cannot be removed: %s", error)
             await asyncio.sleep(_PRUNE_EVERY_S)
 
-    def _export(self, target: Target) -> "_Export":
+    def _export(self, target: Target) -> TraceExport:
         export = self._exports.get(target)
         if export is None:
-            export = self._exports[target] = _Export(target)
+            export = self._exports[target] = TraceExport(target)
             self._tasks.start(export.run())
         return export
-
-
-class _Export:
-    """Sends traces to one collector, in batches, and gives up on what it will not take."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._queue: deque[Trace] = deque()
-        self._wake = asyncio.Event()
-        self._fails = 0
-        self.dropped = 0
-
-    def add(self, trace: Trace) -> None:
-        if len(self._queue) >= MAX_QUEUED:
-            self.dropped += 1
-            return
-        self._queue.append(trace)
-        self._wake.set()
-
-    async def run(self) -> None:
-        import httpx  # only platforms that export pay for it
-
-        async with httpx.AsyncClient(timeout=self._target.timeout_s) as client:
-            while True:
-                await self._wake.wait()
-                self._wake.clear()
-                while self._queue and await self._send(client):
-                    pass
-                if self._queue:
-                    await asyncio.sleep(min(60.0, 2.0**self._fails))
-                    self._wake.set()
-
-    async def stop(self) -> None:
-        """Try what waits once more, for at most two seconds."""
-        if self._queue:
-            import httpx
-
-            try:
-                async with asyncio.timeout(2), httpx.AsyncClient(timeout=2) as client:
-                    while self._queue and await self._send(client):
-                        pass
-            except TimeoutError:
-                _log.warning("%d traces did not reach %s", len(self._queue), self._target.url)
-
-    async def _send(self, client: "httpx.AsyncClient") -> bool:
-        """One batch; False when the collector is to be tried again later."""
-        batch = [self._queue[place] for place in range(min(_BATCH, len(self._queue)))]
-        body = orjson.dumps(otlp.encode(batch, service=self._target.service or otlp.SERVICE), default=str)
-        headers = {**dict(self._target.headers), "content-type": "application/json"}
-        try:
-            answer = await client.post(self._target.url, content=body, headers=headers)
-        except Exception as error:  # whatever it is, the traces of a job must not end it
-            return self._failed(f"{type(error).__name__}: {error}", again=True)
-        if answer.status_code >= 300:
-            again = answer.status_code in (408, 429, 502, 503, 504)
-            done = self._failed(f"HTTP {answer.status_code}", again=again)
-            if again:
-                return done
-        else:
-            self._fails = 0
-        for _ in batch:
-            self._queue.popleft()
-        return True
-
-    def _failed(self, reason: str, *, again: bool) -> bool:
-        if not self._fails or not again:
-            _log.warning("the collector %s takes no traces: %s", self._target.url, reason)
-        self._fails += 1
-        return not again
 
 
 def _detail(result: CallResult) -> str:

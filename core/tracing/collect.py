@@ -200,13 +200,14 @@ def tool_results(messages: Any) -> int:
 
 
 class Tally:
-    """Completeness over many calls."""
+    """Completeness over many calls. notes: what else is to be told of their traces."""
 
     def __init__(self) -> None:
         self.calls = 0
         self.traced = [0, 0]
         self.total = [0, 0]
         self.reasons: Counter[str] = Counter()
+        self.notes: dict[str, None] = {}
 
     def add(self, one: Completeness) -> None:
         self.calls += 1
@@ -218,7 +219,7 @@ class Tally:
     @property
     def text(self) -> str:
         counts = f"LLM {self.traced[0]}/{self.total[0]}, tools {self.traced[1]}/{self.total[1]}"
-        reasons = [reason for reason, _ in self.reasons.most_common()]
+        reasons = [*(reason for reason, _ in self.reasons.most_common()), *self.notes]
         return f"{counts}: {'; '.join(reasons)}" if reasons else counts
 
     def record(self) -> dict[str, Any]:
@@ -227,4 +228,5 @@ class Tally:
             "llm": {"traced": self.traced[0], "total": self.total[0]},
             "tools": {"traced": self.traced[1], "total": self.total[1]},
             "reasons": dict(self.reasons.most_common()),
+            "notes": list(self.notes),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -15,6 +16,8 @@ SERVICE = "agentic-rl-function"
 _KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 _STATUSES = ("UNSET", "OK", "ERROR")
 _RUN_KEY = "agentic_rl.run"
+_INT64 = 1 << 63
+_ENDLESS = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
 
 
 def encode(traces: Iterable[tuple[Run, Sequence[Span]]], *, service: str = SERVICE) -> Record:
@@ -41,14 +44,14 @@ def _span(span: Span) -> Record:
     found: Record = {
         "traceId": span.trace_id,
         "spanId": span.span_id,
-        "name": span.name,
+        "name": _text(span.name),
         "kind": _KINDS.index(span.kind) if span.kind in _KINDS else 1,
         "startTimeUnixNano": str(span.start_ns),
         "endTimeUnixNano": str(span.end_ns or span.start_ns),
         "attributes": _attributes(span.attributes),
         "events": [
             {
-                "name": event.get("name", ""),
+                "name": _text(event.get("name", "")),
                 "timeUnixNano": str(event.get("time_ns", 0)),
                 "attributes": _attributes(event.get("attributes") or {}),
             }
@@ -57,28 +60,33 @@ def _span(span: Span) -> Record:
         "status": {"code": _STATUSES.index(span.status) if span.status in _STATUSES else 0},
     }
     if span.message:
-        found["status"]["message"] = span.message
+        found["status"]["message"] = _text(span.message)
     if span.parent_id:
         found["parentSpanId"] = span.parent_id
     return found
 
 
 def _attributes(values: Mapping[str, Any]) -> list[Record]:
-    return [{"key": key, "value": _value(value)} for key, value in values.items()]
+    return [{"key": _text(key), "value": _value(value)} for key, value in values.items()]
 
 
 def _value(value: Any) -> Record:
     if isinstance(value, bool):
         return {"boolValue": value}
-    if isinstance(value, int):
+    if isinstance(value, int) and -_INT64 <= value < _INT64:
         return {"intValue": str(value)}
     if isinstance(value, float):
-        return {"doubleValue": value}
+        return {"doubleValue": value if math.isfinite(value) else _ENDLESS.get(value, "NaN")}
     if isinstance(value, list | tuple):
         return {"arrayValue": {"values": [_value(item) for item in value]}}
     if isinstance(value, Mapping):
         return {"kvlistValue": {"values": _attributes(value)}}
-    return {"stringValue": "" if value is None else str(value)}
+    return {"stringValue": "" if value is None else _text(value)}
+
+
+def _text(value: Any) -> str:
+    """Without halves of characters, which no encoding takes."""
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def decode(text: str | bytes) -> list[tuple[Run, tuple[Span, ...]]]:

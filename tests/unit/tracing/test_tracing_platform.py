@@ -1,25 +1,18 @@
 """The platform's part: keeping, listing, exporting, importing, and never being in the way."""
 
-import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus
 from agentic_rl_tui.core.platform import traces as platform_traces
 from agentic_rl_tui.core.platform.app import make_app
 from agentic_rl_tui.core.platform.service import Platform
 from agentic_rl_tui.core.platform.traces import TraceKeeper
-from agentic_rl_tui.core.tracing import otlp
 
 
 def records(number: int = 1, *, is_open: bool = False) -> tuple[dict[str, Any], ...]:
@@ -94,43 +87,6 @@ async def test_kept_listed_and_told(platform: Platform, client: httpx.AsyncClien
     assert (await client.get("/local/v1/traces")).json()["runs"] == [first]
     refused = await client.post("/local/v1/traces", content=b"no json")
     assert refused.status_code == 400
-
-
-async def test_traces_go_to_a_collector(platform: Platform) -> None:
-    import uvicorn
-
-    came: list[Any] = []
-    all_came = asyncio.Event()
-    answers = [503, 200]
-
-    async def collect(request: Request) -> Response:
-        status = answers.pop(0) if answers else 200
-        if status == 200:
-            came.append((dict(request.headers), await request.json()))
-            all_came.set()
-        return Response(status_code=status)
-
-    app = Starlette(routes=[Route("/v1/traces", collect, methods=["POST"])])
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    env = {
-        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{listener.getsockname()[1]}",
-        "OTEL_EXPORTER_OTLP_HEADERS": "x-key=1",
-        "OTEL_SERVICE_NAME": "mine",
-    }
-    take(platform.traces, CallResult(CallStatus.OK, {}, trace=records()), env=env)
-    await asyncio.wait_for(all_came.wait(), 20)
-    headers, body = came[0]
-    assert headers["x-key"] == "1"
-    assert headers["content-type"] == "application/json"
-    ((run, spans),) = otlp.decode(json.dumps(body))
-    assert (run.function, spans[0].name) == ("R", "chat m")
-    resource = body["resourceSpans"][0]["resource"]["attributes"]
-    assert {"key": "service.name", "value": {"stringValue": "mine"}} in resource
-    server.should_exit = True
-    await serving
-    listener.close()
 
 
 async def test_a_full_queue_or_a_bad_record_harms_nobody(

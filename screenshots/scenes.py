@@ -291,7 +291,10 @@ def app(backend: FakeBackend, workspace: Path = Path("/home/user/calc-agent"), *
     """An app on a fake platform with a stopped clock."""
     values = {"tui.theme": "dark"} | facts.pop("values", {})
     is_read_only = facts.pop("is_read_only", False)
-    kept = {name: facts.pop(name, False) for name in ("keeps_logs", "keeps_jobs", "keeps_notes", "keeps_settings")}
+    kept = {
+        name: facts.pop(name, False)
+        for name in ("keeps_logs", "keeps_jobs", "keeps_notes", "keeps_settings", "keeps_view")
+    }
     shown = facts.pop("workspace_shown", None)
     made = ArlApp(
         settings(workspace, values),

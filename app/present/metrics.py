@@ -144,6 +144,15 @@ def charts(book: MetricBook) -> tuple[ChartFacts, ...]:
     return tuple(found)
 
 
+def reward_bounds(book: MetricBook) -> tuple[float, float] | None:
+    """The least and greatest reward that the log tells of; None where it tells none."""
+    low, high = (
+        book.first("critic/rewards/min", "critic/score/min"),
+        book.first("critic/rewards/max", "critic/score/max"),
+    )
+    return (min(low.values), max(high.values)) if low is not None and high is not None else None
+
+
 _TOKENS = ("running", "accent", "warn", "succeeded", "failed", "muted")
 
 

@@ -1,19 +1,19 @@
-"""Steps, samples and rollouts of a job as rows, and a rollout as a conversation."""
+"""Steps and samples of a job as rows, and which samples a filter keeps."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.redact import redact
-from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.widgets.cells import Cell, Span
+from agentic_rl_tui.app.present.rollouts import number_of, one_line
+from agentic_rl_tui.core.i18n import N_, _
+from agentic_rl_tui.core.models.groups import Cause, GroupFacts, Spread, bounds, judge
+from agentic_rl_tui.widgets.cells import Cell
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.spark import bar
 
 _BAR_WIDTH = 10
-_LONGEST_TEXT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class StepRow:
     step: int
     phase: str
     rollouts: int
-    failed: int
+    failed_rollouts: int
+    failed_rewards: int
     mean: float | None
 
     @property
@@ -31,30 +32,21 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
+    """One group of a step. facts get their cause and prompt when the group has been read."""
+
     sample: int
     rewards: tuple[float | None, ...]
     mean: float | None
-    is_flat: bool
-    failed: int
+    facts: GroupFacts
+    is_read: bool = False
 
     @property
     def key(self) -> str:
         return str(self.sample)
 
-
-@dataclass(frozen=True, slots=True)
-class RolloutRow:
-    rollout: int
-    reward: float | None
-    advantage: float | None
-    tokens: int
-    turns: int
-    failure: str
-    record: Mapping[str, Any]
-
     @property
-    def key(self) -> str:
-        return str(self.rollout)
+    def failed(self) -> int:
+        return self.facts.failed_rollouts + self.facts.failed_rewards
 
 
 def step_rows(page: Mapping[str, Any]) -> tuple[StepRow, ...]:
@@ -64,64 +56,107 @@ def step_rows(page: Mapping[str, Any]) -> tuple[StepRow, ...]:
             int(item.get("step", 0)),
             str(item.get("phase", "train")),
             int(item.get("rollouts", 0)),
-            int(item.get("failed_rollouts", 0)) + int(item.get("failed_rewards", 0)),
-            _number(item.get("reward_mean")),
+            int(item.get("failed_rollouts", 0)),
+            int(item.get("failed_rewards", 0)),
+            number_of(item.get("reward_mean")),
         )
         for item in page.get("steps") or ()
     ]
     return tuple(reversed(rows))
 
 
-def sample_rows(page: Mapping[str, Any]) -> tuple[SampleRow, ...]:
+def sample_rows(page: Mapping[str, Any], known: tuple[float, float] | None = None) -> tuple[SampleRow, ...]:
+    """known: the least and greatest reward of the job so far, where more is known than the page tells."""
+    samples = [item for item in page.get("samples") or () if isinstance(item, Mapping)]
+    rewards = [tuple(number_of(value) for value in item.get("rewards") or ()) for item in samples]
+    low, high = bounds(rewards)
+    if known is not None:
+        low, high = min(low, known[0]), max(high, known[1])
     return tuple(
         SampleRow(
             int(item.get("sample", 0)),
-            tuple(_number(value) for value in item.get("rewards") or ()),
-            _number(item.get("reward_mean")),
-            bool(item.get("is_zero_variance")),
-            int(item.get("failed_rollouts", 0)) + int(item.get("failed_rewards", 0)),
+            given,
+            number_of(item.get("reward_mean")),
+            judge(
+                given,
+                low,
+                high,
+                failed_rollouts=int(item.get("failed_rollouts", 0)),
+                failed_rewards=int(item.get("failed_rewards", 0)),
+            ),
         )
-        for item in page.get("samples") or ()
+        for item, given in zip(samples, rewards, strict=True)
     )
 
 
-def rollout_rows(page: Mapping[str, Any]) -> tuple[RolloutRow, ...]:
-    return tuple(
-        RolloutRow(
-            int(item.get("rollout", 0)),
-            _number(item.get("reward")),
-            _number(item.get("advantage")),
-            int(item.get("completion_tokens") or 0),
-            sum(1 for message in _messages(item) if message.get("role") == "assistant"),
-            _failure(item),
-            item,
-        )
-        for item in page.get("rollouts") or ()
-    )
+def with_group(row: SampleRow, page: Mapping[str, Any], low: float, high: float) -> SampleRow:
+    """The row with what the whole rollouts of its group tell."""
+    records = [item for item in page.get("rollouts") or () if isinstance(item, Mapping)]
+    return replace(row, facts=judge(row.rewards, low, high, records=records), is_read=True) if records else row
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+CAUSES: Mapping[Cause, str] = {
+    Cause.ROLLOUTS_FAILED: N_("the rollouts failed"),
+    Cause.REWARDS_FAILED: N_("the reward failed"),
+    Cause.ONE_ROLLOUT: N_("only one rollout: nothing to compare"),
+    Cause.IDENTICAL: N_("all rollouts say the same: no exploration"),
+    Cause.ZERO_BY_EXCEPTION: N_("a part of the reward raised"),
+    Cause.CONSTANT: N_("the reward always gives the same value"),
+    Cause.TOO_EASY: N_("too easy: all get the most"),
+    Cause.TOO_HARD: N_("too hard: all get the least"),
+    Cause.SAME_VALUE: N_("the reward does not tell them apart"),
+}
+SPREADS: Mapping[Spread, str] = {
+    Spread.SPREAD: N_("spread"),
+    Spread.ALL_MAX: N_("all max"),
+    Spread.ALL_MIN: N_("all min"),
+    Spread.ALL_OTHER: N_("all same"),
+    Spread.UNUSABLE: N_("unusable"),
+}
 
 
-def _failure(record: Mapping[str, Any]) -> str:
-    failure = record.get("failure")
-    if isinstance(failure, Mapping):
-        return _clean(failure.get("message") or failure.get("kind") or _("failed")).partition("\n")[0]
-    return _clean(failure).partition("\n")[0] if failure else ""
+def step_columns() -> tuple[Column[StepRow], ...]:
+    return (
+        Column("step", _("STEP"), lambda row, _width: [(str(row.step), "$ink")], 6, align="right", sort=_step),
+        Column("phase", _("PHASE"), _phase, 10, sort=lambda row: row.phase),
+        Column("rollouts", _("ROLLOUTS"), lambda row, _width: [(f"{row.rollouts:,}", "$muted")], 8, align="right"),
+        Column("mean", _("MEAN REWARD"), lambda row, _width: _mean_bar(row.mean), 17, sort=_mean),
+        Column("failed", _("FAILED"), lambda row, _width: _failed(row.failed_rollouts), 6, align="right",
+               sort=lambda row: row.failed_rollouts),
+        Column("unscored", _("NO REWARD"), lambda row, _width: _failed(row.failed_rewards), 9, align="right",
+               sort=lambda row: row.failed_rewards, fold=1),
+    )  # fmt: skip
 
 
-def _messages(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    messages = record.get("messages")
-    return [item for item in messages if isinstance(item, Mapping)] if isinstance(messages, list) else []
+def sample_columns() -> tuple[Column[SampleRow], ...]:
+    return (
+        Column("sample", _("SAMPLE"), lambda row, _width: [(str(row.sample), "$ink")], 6, align="right",
+               sort=lambda row: row.sample),
+        Column("mean", _("MEAN REWARD"), lambda row, _width: _mean_bar(row.mean), 17, sort=_mean),
+        Column("spread", _("SPREAD"), _spread, 8, 10, sort=lambda row: row.facts.spread.value),
+        Column("failed", _("FAILED"), lambda row, _width: _failed(row.failed), 6, align="right",
+               sort=lambda row: row.failed),
+        Column("cause", _("LIKELY CAUSE"), _cause, 26, 42),
+        Column("prompt", _("PROMPT"), lambda row, width: [(one_line(row.facts.prompt, width), "$muted")], 20, 120,
+               fold=2),
+        Column("scores", _("EACH ROLLOUT"), _scores, 20, 66, fold=1),
+    )  # fmt: skip
 
 
-def _clean(value: object) -> str:
-    return redact(plain(str(value)))
+def _step(row: StepRow) -> int:
+    return row.step
 
 
-def score_cell(value: float | None) -> list[Span]:
-    return [("  –  ", "$faint")] if value is None else [(f"{value:.3f}", "$ink")]
+def _mean(row: StepRow | SampleRow) -> float:
+    return row.mean or 0.0
+
+
+def phase_word(phase: str) -> str:
+    return {"train": _("train"), "validation": _("validation")}.get(phase, one_line(phase, 20))
+
+
+def _phase(row: StepRow, _width: int) -> Cell:
+    return [(phase_word(row.phase), "$muted")]
 
 
 def _mean_bar(value: float | None) -> Cell:
@@ -140,125 +175,54 @@ def _scores(row: SampleRow, width: int) -> Cell:
 
 
 def _spread(row: SampleRow, _width: int) -> Cell:
-    return [(_("none"), "$warn")] if row.is_flat else [(_("yes"), "$muted")]
-
-
-def step_columns() -> tuple[Column[StepRow], ...]:
-    return (
-        Column(
-            "step",
-            _("STEP"),
-            lambda row, _width: [(str(row.step), "$ink")],
-            6,
-            align="right",
-            sort=lambda row: row.step,
-        ),
-        Column("phase", _("PHASE"), lambda row, _width: [(row.phase, "$muted")], 10, sort=lambda row: row.phase),
-        Column("rollouts", _("ROLLOUTS"), lambda row, _width: [(str(row.rollouts), "$muted")], 8, align="right"),
-        Column("mean", _("MEAN REWARD"), lambda row, _width: _mean_bar(row.mean), 17, sort=lambda row: row.mean or 0.0),
-        Column(
-            "failed",
-            _("FAILED"),
-            lambda row, _width: _failed(row.failed),
-            6,
-            align="right",
-            sort=lambda row: row.failed,
-        ),
-    )
-
-
-def sample_columns() -> tuple[Column[SampleRow], ...]:
-    return (
-        Column(
-            "sample",
-            _("SAMPLE"),
-            lambda row, _width: [(str(row.sample), "$ink")],
-            6,
-            align="right",
-            sort=lambda r: r.sample,
-        ),
-        Column("mean", _("MEAN REWARD"), lambda row, _width: _mean_bar(row.mean), 17, sort=lambda row: row.mean or 0.0),
-        Column("spread", _("SPREAD"), _spread, 6, sort=lambda row: row.is_flat),
-        Column(
-            "failed",
-            _("FAILED"),
-            lambda row, _width: _failed(row.failed),
-            6,
-            align="right",
-            sort=lambda row: row.failed,
-        ),
-        Column("scores", _("EACH ROLLOUT"), _scores, 20, 120, fold=1),
-    )
-
-
-def rollout_columns() -> tuple[Column[RolloutRow], ...]:
-    return (
-        Column("rollout", _("ROLLOUT"), lambda row, _width: [(str(row.rollout), "$ink")], 7, align="right"),
-        Column(
-            "reward",
-            _("REWARD"),
-            lambda row, _width: score_cell(row.reward),
-            7,
-            align="right",
-            sort=lambda r: r.reward or 0.0,
-        ),
-        Column("advantage", _("ADVANTAGE"), lambda row, _width: _signed(row.advantage), 9, align="right"),
-        Column("turns", _("TURNS"), lambda row, _width: [(str(row.turns), "$muted")], 5, align="right"),
-        Column("tokens", _("TOKENS"), lambda row, _width: [(f"{row.tokens:,}", "$muted")], 7, align="right"),
-        Column("failure", "", lambda row, _width: [(row.failure, "$failed")], 10, 100, fold=1),
-    )
-
-
-def _signed(value: float | None) -> Cell:
-    if value is None:
+    spread = row.facts.spread
+    if len(row.rewards) < 2:
         return [("–", "$faint")]
-    style = "$succeeded" if value > 0 else "$failed" if value < 0 else "$muted"
-    return [(f"{value:+.3f}", style)]
+    return [(_(SPREADS[spread]), "$muted" if spread is Spread.SPREAD else "$warn")]
 
 
-_ROLES = {"system": "$muted", "user": "$running", "assistant": "$accent", "tool": "$succeeded"}
+def _cause(row: SampleRow, _width: int) -> Cell:
+    cause = row.facts.cause
+    if cause is None or (cause is Cause.ONE_ROLLOUT and len(row.rewards) < 2):
+        return [("–", "$faint")]
+    is_failure = cause in (Cause.ROLLOUTS_FAILED, Cause.REWARDS_FAILED, Cause.ZERO_BY_EXCEPTION)
+    return [(_(CAUSES[cause]), "$failed" if is_failure else "$warn")]
 
 
-def conversation(record: Mapping[str, Any]) -> tuple[tuple[Span, ...], ...]:
-    """A rollout as people read it: its scores, then every message with its tool calls."""
-    lines: list[tuple[Span, ...]] = list(_score_lines(record))
-    failure = record.get("failure")
-    if failure:
-        lines += [((line, "$failed"),) for line in _clean(_pretty(failure)).splitlines()]
-        lines.append((("", ""),))
-    for message in _messages(record):
-        role = _clean(message.get("role", "?"))
-        lines.append(((f"▌ {role}", f"{_ROLES.get(role, '$muted')} bold"),))
-        content = message.get("content")
-        if content:
-            text = content if isinstance(content, str) else _pretty(content)
-            lines += [((f"  {line}", "$ink"),) for line in _clean(text[:_LONGEST_TEXT]).splitlines()]
-        for call in message.get("tool_calls") or ():
-            function = call.get("function") if isinstance(call, Mapping) else None
-            if isinstance(function, Mapping):
-                name, arguments = _clean(function.get("name", "?")), _clean(function.get("arguments", ""))
-                lines.append((("  → ", "$succeeded"), (name, "$succeeded bold"), (f" {arguments}", "$muted")))
-        lines.append((("", ""),))
-    return tuple(lines)
+# Filters
+
+Match = Callable[[SampleRow], bool]
+_BOUND = re.compile(r"reward(<=|>=|<|>|=)(-?\d+(?:\.\d+)?)$")
+_RANGE = re.compile(r"reward[:=](-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)$")
+_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
+KINDS = ("", "flat", "failed")
+"""What `f` goes through: all samples, those without spread, those with a failure."""
 
 
-def _score_lines(record: Mapping[str, Any]) -> Sequence[tuple[Span, ...]]:
-    lines: list[tuple[Span, ...]] = []
-    for score in record.get("scores") or ():
-        if not isinstance(score, Mapping):
-            continue
-        value = _number(score.get("value", score.get("score")))
-        line: list[Span] = [(f"{_clean(score.get('name', 'reward')):<20.20}", "$muted"), *score_cell(value)]
-        weight = _number(score.get("weight"))
-        if weight is not None:
-            line.append((f"  × {weight:g}", "$faint"))
-        lines.append(tuple(line))
-    if record.get("ground_truth") is not None:
-        lines.append(((f"{_('expected'):<20.20}", "$muted"), (_clean(record["ground_truth"])[:200], "$ink")))
-    if lines:
-        lines.append((("", ""),))
-    return lines
+def sample_match(text: str) -> Match | None:
+    """What a filter keeps: every word of it must hold. None keeps all.
+
+    ``failed``, ``flat``, ``max``, ``min``, ``same``, ``spread``; ``reward>0.5``, ``reward:0.2..0.8`` over the mean;
+    any other word is looked for in the prompt and the number of the sample.
+    """
+    tests = [_test(word) for word in text.casefold().split()]
+    return (lambda row: all(test(row) for test in tests)) if tests else None
 
 
-def _pretty(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+_SPREAD_WORDS = {"max": Spread.ALL_MAX, "min": Spread.ALL_MIN, "same": Spread.ALL_OTHER, "spread": Spread.SPREAD}
+
+
+def _test(word: str) -> Match:
+    if word == "failed":
+        return lambda row: row.failed > 0
+    if word == "flat":
+        return lambda row: row.facts.spread.is_flat
+    if word in _SPREAD_WORDS:
+        return lambda row: row.facts.spread is _SPREAD_WORDS[word]
+    if (found := _RANGE.match(word)) is not None:
+        low, high = float(found[1]), float(found[2])
+        return lambda row: row.mean is not None and low <= row.mean <= high
+    if (found := _BOUND.match(word)) is not None:
+        compare, bound = _COMPARE[found[1]], float(found[2])
+        return lambda row: row.mean is not None and bool(compare(row.mean, bound))
+    return lambda row: word == str(row.sample) or word in row.facts.prompt.casefold()

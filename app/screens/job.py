@@ -19,6 +19,7 @@ from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.poll import Pulse, delay_s
 from agentic_rl_tui.app.present.job import clean
 from agentic_rl_tui.app.present.jobs import JobRow, job_row
+from agentic_rl_tui.app.present.metrics import reward_bounds
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import stale_note
 from agentic_rl_tui.app.screens.job_logs import JobLogs
@@ -310,7 +311,9 @@ class JobScreen(JobPanes, JobMarks):
             from agentic_rl_tui.app.screens.job_metrics import JobMetrics
 
             return JobMetrics()
-        return TraceList(self.job_id, id="traces") if name == "traces" else JobTrajectories(self.job_id)
+        if name == "traces":
+            return TraceList(self.job_id, id="traces")
+        return JobTrajectories(self.job_id, lambda: reward_bounds(self.feed.book))
 
     @on(TabBar.Chosen)
     def _tab_chosen(self, event: TabBar.Chosen) -> None:

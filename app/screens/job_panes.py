@@ -158,6 +158,8 @@ class JobPanes(PlaceScreen):
         except OSError as error:
             text = _("{path} cannot be written: {reason}").format(path=target, reason=error.strerror)
             self.post_message(self.SaveEnded(target, ConfigError(text)))
+        except ArlError as error:
+            self.post_message(self.SaveEnded(target, error))
         else:
             self.post_message(self.SaveEnded(target))
 

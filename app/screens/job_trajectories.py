@@ -1,172 +1,344 @@
-"""The rollouts of a job: steps, then the samples of a step, then the group of a sample with its conversations."""
+"""The rollouts of a job: steps, the samples of a step, the group of a sample side by side, one whole conversation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.widgets import ContentSwitcher
 
+from agentic_rl_tui.app.keymap import bindings
+from agentic_rl_tui.app.present.rollouts import conversation, export_lines, group_shown, side_texts
 from agentic_rl_tui.app.present.trajectories import (
-    RolloutRow,
+    KINDS,
     SampleRow,
     StepRow,
-    conversation,
-    rollout_columns,
-    rollout_rows,
+    phase_word,
     sample_columns,
+    sample_match,
     sample_rows,
     step_columns,
     step_rows,
+    with_group,
 )
 from agentic_rl_tui.app.screens.base import Layer
-from agentic_rl_tui.app.screens.job_panes import JobPane
-from agentic_rl_tui.core.i18n import N_, _
-from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.app.screens.job_logs import log_texts
+from agentic_rl_tui.app.screens.job_panes import Saving
+from agentic_rl_tui.app.screens.job_rollouts import Place, RolloutReader
+from agentic_rl_tui.core.i18n import N_, _, ngettext
+from agentic_rl_tui.core.models.groups import bounds
 from agentic_rl_tui.widgets.cells import Span
-from agentic_rl_tui.widgets.panels import Empty, Note
+from agentic_rl_tui.widgets.lines import LineBuffer
+from agentic_rl_tui.widgets.logview import LogView
+from agentic_rl_tui.widgets.panels import Empty
+from agentic_rl_tui.widgets.sidebyside import SideBySide
 from agentic_rl_tui.widgets.table import Table
 
-if TYPE_CHECKING:
-    from agentic_rl_tui.app.tui import ArlApp
+_WHY_NONE = N_("Only the local platform keeps every rollout of a job.")
+_LEVELS = ("steps", "samples", "group", "talk")
+_CHIP = "$accent on $raised"
 
 
-class JobTrajectories(JobPane):
-    """In: `load`, `back`. Out: `StateChanged`. Three levels; enter goes deeper, escape comes back."""
+@dataclass
+class Turned(Message):
+    """The step after or before is wanted."""
+
+    direction: int
+
+
+class SampleTable(Table[SampleRow]):
+    BINDINGS = bindings("samples")
 
     @dataclass
-    class Came(Message):
-        level: str
-        page: dict[str, Any] | None
+    class FilterAsked(Message):
+        kind: str | None = None
 
-    def __init__(self, job_id: str) -> None:
-        super().__init__(id="trajectories")
-        self.job_id = job_id
+    def action_filter(self) -> None:
+        self.post_message(self.FilterAsked())
+
+    def action_kind(self) -> None:
+        self.post_message(self.FilterAsked("next"))
+
+    def action_turn(self, direction: int) -> None:
+        self.post_message(Turned(direction))
+
+
+class GroupView(SideBySide):
+    BINDINGS = bindings("group")
+
+    def action_turn(self, direction: int) -> None:
+        self.post_message(Turned(direction))
+
+
+class TalkView(LogView):
+    """One conversation: a log view, so that it is searched like one."""
+
+    BINDINGS = bindings("talk")
+
+    @dataclass
+    class Folded(Message):
+        view: "TalkView"
+
+    def action_turn(self, direction: int) -> None:
+        self.post_message(Turned(direction))
+
+    def action_fold(self) -> None:
+        self.post_message(self.Folded(self))
+
+
+class JobTrajectories(RolloutReader):
+    """In: `load`, `go_to_step`. Out: `StateChanged`. Enter goes a level deeper, escape comes back.
+
+    known: the least and greatest reward of the job so far, where that is known from elsewhere.
+    """
+
+    def __init__(self, job_id: str, known: Callable[[], tuple[float, float] | None] = lambda: None) -> None:
+        super().__init__(job_id)
+        self._known = known
         self.level = "steps"
-        self.step: int | None = None
-        self.phase = "train"
-        self.sample: int | None = None
+        self.place = Place("train", 0)
+        self.filter_text = ""
+        self.records: list[Mapping[str, Any]] = []
+        self.talking = ""
+        self.is_folded = True
 
     def compose(self) -> ComposeResult:
         with ContentSwitcher(id="trajectory-levels", initial="trajectory-empty"):
             yield Empty(id="trajectory-empty")
             steps: Table[StepRow] = Table(step_columns(), lambda row: row.key, id="trajectory-steps")
             yield steps
-            samples: Table[SampleRow] = Table(sample_columns(), lambda row: row.key, id="trajectory-samples")
-            yield samples
-            with Vertical(id="trajectory-group"):
-                rollouts: Table[RolloutRow] = Table(rollout_columns(), lambda row: row.key, id="trajectory-rollouts")
-                yield rollouts
-                with VerticalScroll(id="trajectory-talk"):
-                    yield Note(id="trajectory-text")
+            yield SampleTable(sample_columns(), lambda row: row.key, id="trajectory-samples")
+            yield GroupView(texts=side_texts(), id="trajectory-group")
+            talk = TalkView(texts=log_texts(), id="trajectory-talk")
+            talk.is_wrapped = True
+            yield talk
 
     def on_mount(self) -> None:
         self.load()
 
-    def load(self) -> None:
-        """Read the steps again; deeper levels stay as they are."""
-        self._fetch("steps", None, None)
+    @property
+    def steps(self) -> Table[StepRow]:
+        return self.query_one("#trajectory-steps", Table)
 
-    @work(exclusive=True, group="trajectories.load", exit_on_error=False)
-    async def _fetch(self, level: str, step: int | None, sample: int | None) -> None:
-        arl = cast("ArlApp", self.app)
-        if arl.backend is None:
-            return
-        try:
-            page = await arl.backend.trajectories(self.job_id, step=step, sample=sample, phase=self.phase)
-        except ArlError as error:
-            arl.fail(error, _("read the trajectories"))
-        else:
-            self.post_message(self.Came(level, page))
+    @property
+    def samples(self) -> SampleTable:
+        return self.query_one(SampleTable)
 
-    @on(Came)
-    def _came(self, event: Came) -> None:
-        page = event.page or {}
-        if event.level == "steps":
-            rows = step_rows(page)
-            self.query_one("#trajectory-steps", Table).items = rows
-            if not rows:
-                empty = self.query_one(Empty)
-                empty.title = _("No trajectories yet") if event.page is not None else _("No trajectories here")
-                why = _("They come with the first finished step.") if event.page is not None else _(_WHY_NONE)
-                empty.body = (((why, "$muted"),),)
-            if self.level == "steps":
-                self._open("trajectory-steps" if rows else "trajectory-empty")
-        elif event.level == "samples":
-            self.query_one("#trajectory-samples", Table).items = sample_rows(page)
+    @property
+    def group(self) -> GroupView:
+        return self.query_one(GroupView)
+
+    @property
+    def talk(self) -> TalkView:
+        return self.query_one(TalkView)
+
+    # What was read
+
+    @on(RolloutReader.StepsCame)
+    def _steps_came(self, event: RolloutReader.StepsCame) -> None:
+        rows = step_rows(event.page or {})
+        self.steps.items = rows
+        empty = self.query_one(Empty)
+        empty.title = _("No trajectories yet") if event.page is not None else _("No trajectories here")
+        why = _("They come with the first finished step.") if event.page is not None else _(_WHY_NONE)
+        empty.body = (((why, "$muted"),),)
+        if self.level == "steps":
+            self._open("steps" if rows else "empty")
+
+    @on(RolloutReader.SamplesCame)
+    def _samples_came(self, event: RolloutReader.SamplesCame) -> None:
+        is_other = event.place != self.place or self.level != "samples"
+        self.place = event.place
+        rows = sample_rows(event.page, self._known())
+        self.samples.items = rows
+        self.samples.match = sample_match(self.filter_text)
+        if is_other:
             self._go("samples")
+        order = sorted(rows, key=lambda row: not (row.facts.spread.is_flat or row.failed))
+        self.explain(event.place, [row.sample for row in order])
+
+    @on(RolloutReader.GroupsRead)
+    def _groups_read(self, event: RolloutReader.GroupsRead) -> None:
+        """The prompts and causes of some samples."""
+        if event.place != self.place:
+            return
+        rows: tuple[SampleRow, ...] = tuple(self.samples.items)
+        low, high = bounds([row.rewards for row in rows])
+        if (known := self._known()) is not None:
+            low, high = min(low, known[0]), max(high, known[1])
+        pages = event.pages
+        self.samples.items = tuple(
+            with_group(row, pages[row.sample], low, high) if row.sample in pages else row for row in rows
+        )
+        self.post_message(self.StateChanged(self))
+
+    @on(RolloutReader.GroupCame)
+    def _group_came(self, event: RolloutReader.GroupCame) -> None:
+        self.place = event.place
+        self.records = [item for item in event.page.get("rollouts") or () if isinstance(item, Mapping)]
+        shown = group_shown(self.records)
+        self.group.show(shown.columns, shown.lines, prefix=shown.prefix, differences=shown.differences)
+        if self.level == "talk" and self.talking in {column.key for column in shown.columns}:
+            self._read_talk()
         else:
-            self.query_one("#trajectory-rollouts", Table).items = rollout_rows(page)
             self._go("group")
+        self.samples.move_to(str(event.place.sample))
+        self.post_message(self.StateChanged(self))
+
+    # Going
+
+    def go_to_step(self, step: int, text: str = "") -> None:
+        """Show the samples of a training step through a filter."""
+        self.filter_text = text
+        self.read_samples(Place("train", step))
 
     def _go(self, level: str) -> None:
         self.level = level
-        self._open(f"trajectory-{level}")
+        self._open(level)
 
     def _open(self, name: str) -> None:
         had_focus = self.has_focus_within
-        self.query_one(ContentSwitcher).current = name
-        table = self.query_one("#trajectory-rollouts" if name == "trajectory-group" else f"#{name}")
-        if table.focusable and (had_focus or self.screen.focused is None):
-            table.focus()
+        self.query_one(ContentSwitcher).current = f"trajectory-{name}"
+        target = self.query_one(f"#trajectory-{name}")
+        if target.focusable and (had_focus or self.screen.focused is None):
+            target.focus()
         self.post_message(self.StateChanged(self))
 
     @on(Table.Opened, "#trajectory-steps")
     def _open_step(self) -> None:
-        row = self.query_one("#trajectory-steps", Table).current
+        row = self.steps.current
         if row is not None:
-            self.step, self.phase = row.step, row.phase
-            self._fetch("samples", row.step, None)
+            self.read_samples(Place(row.phase, row.step))
 
     @on(Table.Opened, "#trajectory-samples")
     def _open_sample(self) -> None:
-        row = self.query_one("#trajectory-samples", Table).current
+        row = self.samples.current
         if row is not None:
-            self.sample = row.sample
-            self._fetch("group", self.step, row.sample)
+            self.read_group(Place(self.place.phase, self.place.step, row.sample))
 
-    @on(Table.Opened, "#trajectory-rollouts")
+    @on(SideBySide.Opened)
+    def _open_talk(self, event: SideBySide.Opened) -> None:
+        self.talking = event.key
+        self._read_talk()
+        self._go("talk")
+
     def _read_talk(self) -> None:
-        self.query_one("#trajectory-talk").focus()
+        record = next((item for item in self.records if str(item.get("rollout", 0)) == self.talking), {})
+        self.talk.source = LineBuffer(conversation(record, is_folded=self.is_folded))
 
-    @on(Table.Highlighted, "#trajectory-rollouts")
-    def _show_talk(self) -> None:
-        row = self.query_one("#trajectory-rollouts", Table).current
-        if row is not None:
-            self.query_one("#trajectory-text", Note).lines = conversation(row.record)
-            self.query_one("#trajectory-talk", VerticalScroll).scroll_home(animate=False)
+    @on(TalkView.Folded)
+    def _fold_talk(self) -> None:
+        top = self.talk.top
+        self.is_folded = not self.is_folded
+        self._read_talk()
+        self.talk.go_to(top + self.talk.page_rows // 3)
 
-    @property
-    def way_back(self) -> str | None:
-        """What one step back is called; None at the first level."""
-        if self.query_one("#trajectory-talk").has_focus:
-            return _("back to the rollouts")
-        return {"samples": _("back to the steps"), "group": _("back to the samples")}.get(self.level)
+    @on(SideBySide.Moved)
+    @on(SideBySide.MarksChanged)
+    @on(LogView.Moved)
+    def _moved(self) -> None:
+        self.post_message(self.StateChanged(self))
 
-    def back(self) -> None:
-        if self.query_one("#trajectory-talk").has_focus:
-            self.query_one("#trajectory-rollouts").focus()
-        elif self.level == "group":
-            self._go("samples")
-        elif self.level == "samples":
-            self._go("steps")
+    @on(Turned)
+    def _turn(self, event: Turned) -> None:
+        """To the step after or before; with the same sample where one is open."""
+        rows = sorted((r for r in self.steps.items if r.phase == self.place.phase), key=lambda r: r.step)
+        later = [row.step for row in rows if row.step > self.place.step]
+        earlier = [row.step for row in reversed(rows) if row.step < self.place.step]
+        self.turn(self.place, later if event.direction > 0 else earlier, is_sample=self.level != "samples")
+
+    # Filters
+
+    @on(SampleTable.FilterAsked)
+    async def _filter_asked(self, event: SampleTable.FilterAsked) -> None:
+        if event.kind is not None:
+            words = [word for word in self.filter_text.split() if word not in KINDS]
+            now = next((kind for kind in KINDS[1:] if kind in self.filter_text.split()), "")
+            kind = KINDS[(KINDS.index(now) + 1) % len(KINDS)]
+            self.set_filter(" ".join([*([kind] if kind else []), *words]))
+            return
+        hint = _("words of the prompt; failed, flat, max, min, same, spread; reward>0.5, reward:0.2..0.8")
+        await self.ask("samples", "/", text=self.filter_text, hint=hint)
+
+    def given(self, purpose: str, text: str) -> bool:
+        if purpose != "samples":
+            return False
+        self.set_filter(text.strip())
+        return True
+
+    def set_filter(self, text: str) -> None:
+        self.filter_text = text
+        self.samples.match = sample_match(text)
+        self.post_message(self.StateChanged(self))
+
+    # The screen's questions
 
     def undoable(self) -> Iterator[Layer]:
-        if self.way_back is not None:
-            yield Layer(self.way_back, self.back)
+        if self.level == "talk" and (self.talk.pattern is not None or self.talk.match_line is not None):
+            yield Layer(_("clear search"), lambda: self.talk.search(""))
+        if self.level == "talk" and self.talk.sifted is not None:
+            yield Layer(_("clear filter"), lambda: self.talk.sift(level="all", text=""))
+        if self.level == "group" and self.group.marks:
+            yield Layer(_("clear marks"), self.group.clear_marks)
+        if self.level == "samples" and self.samples.marks:
+            yield Layer(_("clear marks"), self.samples.clear_marks)
+        if self.level == "samples" and self.filter_text:
+            yield Layer(_("clear filter"), lambda: self.set_filter(""))
+        back = {"samples": _("back to the steps"), "group": _("back to the samples"), "talk": _("back to the group")}
+        if self.level in back:
+            yield Layer(back[self.level], self.back)
+
+    def back(self) -> None:
+        self.stop_turning()
+        self._go(_LEVELS[_LEVELS.index(self.level) - 1])
+
+    def saving(self) -> Saving | None:
+        """The marked rollouts or samples, else the one that is looked at, as JSON lines."""
+        if self.level in ("group", "talk") and self.records:
+            keys = (self.talking,) if self.level == "talk" else self.group.picked
+            chosen = [item for item in self.records if str(item.get("rollout", 0)) in keys]
+            what = ngettext("{count} rollout", "{count} rollouts", len(chosen)).format(count=len(chosen))
+            return Saving("rollouts.jsonl", lambda: export_lines(chosen), what)
+        if self.level == "samples" and (rows := self.samples.chosen):
+            places = [Place(self.place.phase, self.place.step, row.sample) for row in rows]
+            what = ngettext("the rollouts of {count} sample", "the rollouts of {count} samples", len(rows))
+            return Saving("rollouts.jsonl", lambda: self._groups(places), what.format(count=len(rows)))
+        return None
+
+    def _groups(self, places: Iterable[Place]) -> Iterator[str]:
+        """Called in a thread: each group is read only when its lines are written."""
+        for place in places:
+            page = self.read_now(place)
+            yield from export_lines([item for item in page.get("rollouts") or () if isinstance(item, Mapping)])
 
     def state(self) -> tuple[Span, ...]:
-        """Where we are, for the line of tabs."""
-        parts = []
-        if self.level != "steps" and self.step is not None:
-            named = _("validation, step {step}") if self.phase == "validation" else _("step {step}")
-            parts.append(named.format(step=self.step))
-        if self.level == "group" and self.sample is not None:
-            parts.append(_("sample {sample}").format(sample=self.sample))
-        return ((" › ".join(parts), "$muted"),) if parts else ()
+        line: list[Span] = []
+        if self.level == "samples" and self.filter_text:
+            passed, total = self.samples.row_count, len(self.samples.items)
+            text = ngettext("{passed} of {count} sample", "{passed} of {count} samples", total)
+            line += [(f" / {self.filter_text} ", _CHIP), ("  ", "")]
+            line += [(text.format(passed=passed, count=total), "$muted"), ("  ", "")]
+        if self.level == "group" and (count := len(self.group.columns)) > self.group.fitting:
+            first = self.group.first + 1
+            shown = _("rollouts {first}–{last} of {count}")
+            words = shown.format(first=first, last=first + self.group.fitting - 1, count=count)
+            line += [(f"‹ {words} ›", "$ink"), ("  ", "")]
+        if self.level == "talk" and self.talk.pattern is not None:
+            line += [(f" / {self.talk.pattern.pattern} ", _CHIP), ("  ", "")]
+        line.append((" › ".join(self._path()), "$muted"))
+        return tuple(line)
 
-
-_WHY_NONE = N_("Only the local platform keeps every rollout of a job.")
+    def _path(self) -> list[str]:
+        if self.level == "steps":
+            return []
+        step = _("step {step}").format(step=self.place.step)
+        if self.place.phase != "train":
+            step = _("{phase}, step {step}").format(phase=phase_word(self.place.phase), step=self.place.step)
+        path = [step]
+        if self.level in ("group", "talk"):
+            path.append(_("sample {sample}").format(sample=self.place.sample))
+        if self.level == "talk":
+            path.append(_("rollout {number}").format(number=self.talking))
+        return path

@@ -10,20 +10,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on, work
-from textual.message import Message
-from textual.reactive import reactive
 from textual.screen import Screen
 
 from agentic_rl_tui.app import keymap
-from agentic_rl_tui.app.present.states import health_look
-from agentic_rl_tui.app.surfaces import Problem, ProblemLog, state_of
-from agentic_rl_tui.app.telling import Telling
+from agentic_rl_tui.app.connecting import changed
+from agentic_rl_tui.app.returning import Returning
+from agentic_rl_tui.app.surfaces import Problem, ProblemLog
+from agentic_rl_tui.app.view import View
 from agentic_rl_tui.app.where import PLACES, place_name
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import ArlError, NoKey
 from agentic_rl_tui.styles import themes
-from agentic_rl_tui.widgets.bars import Health, PlaceTab
+from agentic_rl_tui.widgets.bars import PlaceTab
 
 if TYPE_CHECKING:
     from agentic_rl_tui.app.backend import Backend
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
 
 CONNECT_AFTER_S = 0.02
 INTERRUPT_TWICE_S = 2.0
-HEALTH_LOCAL_S = 5.0
-HEALTH_REMOTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +44,7 @@ class Options:
     keeps_jobs: bool = True
     keeps_notes: bool = True
     keeps_settings: bool = True
+    keeps_view: bool = True
     is_still: bool = False
     """Nothing moves by itself: no animation, no blinking cursor."""
 
@@ -70,7 +66,7 @@ def _place(module: str, name: str) -> Callable[[], Screen[Any]]:
     return make
 
 
-class ArlApp(Telling):
+class ArlApp(Returning):
     """Owns what all places share: backend, profile, health, problems, the way between places."""
 
     TITLE = "agentic-rl-tui"
@@ -84,23 +80,6 @@ class ArlApp(Telling):
         "traces": _place("traces", "TracesScreen"),
     }
 
-    backend: reactive["Backend | None"] = reactive(None)
-    workspace_shown: reactive[str] = reactive("")
-    profile_shown: reactive[str] = reactive("")
-    health_shown: reactive[Health] = reactive(Health())
-
-    @dataclass
-    class Connected(Message):
-        backend: "Backend"
-
-    @dataclass
-    class ConnectFailed(Message):
-        error: ArlError
-
-    @dataclass
-    class HealthKnown(Message):
-        state: str
-
     def __init__(
         self,
         settings: "Settings",
@@ -108,6 +87,8 @@ class ArlApp(Telling):
         start_place: str | None = None,
         job_file: Path | None = None,
         submit_ready: bool = False,
+        view: View | None = None,
+        broken_view: Path | None = None,
         connect: "Callable[[Settings], Backend]" = _connect,
         options: Options | None = None,
     ) -> None:
@@ -119,11 +100,15 @@ class ArlApp(Telling):
         self.job_file = job_file
         self.submit_ready = submit_ready
         self.place_tabs = tuple(PlaceTab(name, key, _(title)) for name, key, title in PLACES)
-        self._connect = connect
+        self.connect = connect
+        self.is_polling = self.options.is_polling
+        self.keeps_view = self.options.keeps_view
+        self.view = view or View()
         self._is_painted = False
         self.ends_told: set[str] = set()
         self._interrupted_at = -INTERRUPT_TWICE_S
-        start = place_name(start_place) or "jobs"
+        self._broken_view = broken_view
+        start = place_name(start_place) or place_name(self.view.place) or "jobs"
         # The first place's sheet is read along with the common one: a sheet that comes later is a second parse.
         super().__init__(css_path=[themes.STYLES / "app.tcss", themes.STYLES / f"{start}.tcss"])
         if self.options.is_still:
@@ -134,7 +119,7 @@ class ArlApp(Telling):
         for theme in themes.themes():
             self.register_theme(theme)
         self.theme = self._chosen_theme()
-        self._show_profile()
+        self.show_profile()
 
     def _chosen_theme(self) -> str:
         """The user's theme; else the terminal's own colours where it has only sixteen, else the dark one."""
@@ -149,6 +134,12 @@ class ArlApp(Telling):
 
     def on_mount(self) -> None:
         self._install_keys()
+        self.start_keeping()
+        if self._broken_view is not None:
+            self.tell_broken_view(self._broken_view)
+
+    def on_unmount(self) -> None:
+        self.keep_last_view()
 
     def tell_painted(self) -> None:
         """The first frame of a place is on the screen: now there is time to import the SDK."""
@@ -173,76 +164,14 @@ class ArlApp(Telling):
         elif mine:
             self.set_keymap(mine)
 
-    def _show_profile(self) -> None:
-        profile = self.settings.profile
-        self.set_reactive(ArlApp.workspace_shown, _home(self.settings.workspace))
-        if profile.is_local:
-            label = profile.name
-        else:
-            try:
-                secret = self.settings.api_key()
-            except NoKey:
-                label = _("{profile} no key").format(profile=profile.name)
-            except ArlError:
-                label = _("{profile} bad key").format(profile=profile.name)
-            else:
-                label = profile.name
-                if secret:
-                    origin = secret.origin.split()[0]
-                    label = _("{profile} {key} from {origin}").format(profile=profile.name, key=secret, origin=origin)
-        self.set_reactive(ArlApp.profile_shown, label)
-
     def prefer(self, key: str, value: object) -> None:
         """Keep a wish in the user's settings file and go by it from now on. Raises ConfigError."""
         from agentic_rl_tui.core.preferences import prefer
 
         path = prefer(key, value)
-        values = {name: known for name, known in self.settings.values.items() if name != key}
-        origins = {name: known for name, known in self.settings.origins.items() if name != key}
-        if value is not None:
-            values[key], origins[key] = value, str(path)
+        values = changed(self.settings.values, key, value)
+        origins = changed(self.settings.origins, key, None if value is None else str(path))
         self.settings = replace(self.settings, values=values, origins=origins)
-
-    # The backend
-
-    @work(thread=True, exclusive=True, group="app.connect", exit_on_error=False)
-    def connect_backend(self) -> None:
-        try:
-            backend = self._connect(self.settings)
-        except ArlError as error:
-            self.post_message(self.ConnectFailed(error))
-        else:
-            self.post_message(self.Connected(backend))
-
-    @on(Connected)
-    def _connected(self, event: Connected) -> None:
-        self.backend = event.backend
-        self.check_health()
-        if self.options.is_polling:
-            self.set_interval(HEALTH_LOCAL_S if self.settings.profile.is_local else HEALTH_REMOTE_S, self.check_health)
-
-    @work(exclusive=True, group="app.health", exit_on_error=False)
-    async def check_health(self) -> None:
-        """Ask how the service is; a terminal that nobody looks at asks nothing."""
-        if self.backend is not None and self.app_focus:
-            try:
-                state = (await self.backend.health()).state
-            except ArlError as error:
-                state = state_of(error)
-            self.post_message(self.HealthKnown(state))
-
-    @on(HealthKnown)
-    def _health_known(self, event: HealthKnown) -> None:
-        self.set_health(event.state)
-
-    @on(ConnectFailed)
-    def _connect_failed(self, event: ConnectFailed) -> None:
-        self.set_health("no_key" if isinstance(event.error, NoKey) else "failing")
-        self.fail(event.error, _("use profile {name}").format(name=self.settings.profile_name))
-
-    def set_health(self, state: str) -> None:
-        look = health_look(state)
-        self.health_shown = Health(look.glyph, look.word, look.style)
 
     # Places
 
@@ -289,6 +218,11 @@ class ArlApp(Telling):
             return SessionNotes()
         profile = self.settings.profile
         return Notes(f"{profile.base_url}|{profile.workspace_id or ''}")
+
+    def after_profile(self) -> None:
+        super().after_profile()
+        self.__dict__.pop("notes", None)
+        self.ends_told.clear()
 
     def mirror_of(self, job_id: str) -> Path | None:
         """Where the log of a job is kept on this machine; None when it is not."""
@@ -341,11 +275,5 @@ class ArlApp(Telling):
             self.say(_("Press ctrl+c again to leave; jobs go on"))
 
     def action_leave(self) -> None:
+        self.keep_last_view()
         self.exit(0)
-
-
-def _home(path: Path) -> str:
-    try:
-        return f"~/{path.relative_to(Path.home())}" if path != Path.home() else "~"
-    except ValueError:
-        return str(path)

@@ -26,18 +26,27 @@ def run_tui(
     job_file: Path | None = None,
     submit_ready: bool = False,
     read_only: bool = False,
+    fresh: bool = False,
 ) -> int:
-    """Run the app until it is left; the exit code of the process."""
+    """Run the app until it is left; the exit code of the process. fresh: without the view of the last time."""
     import gc
 
     from agentic_rl_tui.app.prepaint import Shell
+    from agentic_rl_tui.app.view import BrokenView, View, read_view, view_path
     from agentic_rl_tui.app.where import place_name
 
     # Nothing of the start is garbage; collecting would only delay the first frame.
     gc.disable()
     sight = Shell()
     try:
-        sight.paint(place_name(start_place) or "jobs", f"arl-{settings.get('tui.theme', 'dark')}")
+        view, broken = View(), None
+        try:
+            view = View() if fresh else read_view(view_path(settings))
+        except BrokenView as error:
+            broken = error.kept_as
+        sight.paint(
+            place_name(start_place) or place_name(view.place) or "jobs", f"arl-{settings.get('tui.theme', 'dark')}"
+        )
         from agentic_rl_tui.app.shell import ArlApp, Options
 
         app = ArlApp(
@@ -45,6 +54,8 @@ def run_tui(
             start_place=start_place,
             job_file=job_file,
             submit_ready=submit_ready,
+            view=view,
+            broken_view=broken,
             options=Options(is_read_only=read_only),
         )
         sight.hand_over()

@@ -31,7 +31,7 @@ from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.traces_list import TraceList
 from agentic_rl_tui.app.surfaces import Outage
 from agentic_rl_tui.core.i18n import N_, _
-from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.core.models.errors import ArlError, NotFound
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Heading, Tab, TabBar
@@ -143,6 +143,9 @@ class JobScreen(JobPanes, JobMarks):
     def _load_failed(self, event: LoadFailed) -> None:
         if self._outage.failed():
             self.arl.fail(event.error, _("read job {job_id}").format(job_id=self.job_id))
+        if self.job is None and isinstance(event.error, NotFound) and self.is_current:
+            self.leave_screen()
+            return
         self._show()
         self._plan(getattr(event.error, "retry_after_s", None))
 

@@ -89,6 +89,7 @@ class JobsScreen(JobMarks):
         self._is_known = False
         self._outage = Outage()
         self._timer: Timer | None = None
+        self._wanted = ""
 
     def body(self) -> ComposeResult:
         yield Heading(id="jobs-heading")
@@ -102,17 +103,33 @@ class JobsScreen(JobMarks):
         return tuple(map(str, wish)) if isinstance(wish, list | tuple) else USUAL_COLUMNS
 
     @property
+    def cursor_id(self) -> str:
+        """The job under the cursor, or the one that the cursor is to come back to."""
+        row = self.table.current
+        return self._wanted or ("" if row is None else row.job_id)
+
+    @property
     def table(self) -> Table[JobRow]:
         return self.query_one("#jobs-table", Table)
 
     def on_mount(self) -> None:
         self.query_one(Heading).title = _("Jobs")
+        self._come_back()
         self._remember()
         self._show()
         self.table.focus()
         self.watch(self.app, "backend", self._backend_came)
         if self.arl.options.is_polling:
             self.set_interval(TICK_S, self._tick)
+
+    def _come_back(self) -> None:
+        """Filter, order and cursor of the last time."""
+        view = self.arl.view
+        self.set_reactive(JobsScreen.filter_text, view.filter)
+        self.table.match = job_filter(view.filter)
+        if view.order is not None and any(column.key == view.order[0] for column in self.table.columns):
+            self.table.order = view.order
+        self._wanted = view.cursor
 
     def _backend_came(self) -> None:
         if self.arl.backend is not None:
@@ -249,6 +266,8 @@ class JobsScreen(JobMarks):
         else:
             rows = tuple(replace(row, now=now) for row in self._remembered)
         self.table.show(rows, top=_is_pinned if any(note.is_pinned for note in notes.values()) else None)
+        if self._wanted and (self.table.move_to(self._wanted) or self._is_known):
+            self._wanted = ""
         self._show_heading()
         self._show_empty()
         self._show_peek()

@@ -22,6 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     serve = actions.add_parser("serve", help=_("answer POST /api/v1 and GET /health like the function server"))
     serve.add_argument("classpath")
     serve.add_argument("--port", type=int, default=8000, help=_("0 takes a free one; default: 8000"))
+    functions_test.requirements_argument(serve)
+    output_argument(serve)
     serve.add_argument("--concurrency", type=int, default=8, metavar="N", help=_("calls at once; default: 8"))
 
 

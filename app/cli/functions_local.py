@@ -4,7 +4,7 @@ import argparse
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.dispatch import workspace_of
-from agentic_rl_tui.app.cli.output import emit, table, write
+from agentic_rl_tui.app.cli.output import answer, emit, table, write
 from agentic_rl_tui.app.cli.source_problems import problem_data, tell_problems
 from agentic_rl_tui.core.functions.discovery import Discovery, discover
 from agentic_rl_tui.core.functions.package import plan
@@ -118,6 +118,7 @@ def package(options: argparse.Namespace) -> int:
 def served(options: argparse.Namespace) -> int:
     import asyncio
 
+    from agentic_rl_tui.app.cli.functions_test import policy
     from agentic_rl_tui.core.functions.harness import TrialOptions, open_trial
     from agentic_rl_tui.core.functions.output import OutputLine
     from agentic_rl_tui.core.functions.server import serve
@@ -125,17 +126,22 @@ def served(options: argparse.Namespace) -> int:
     def tell(line: OutputLine) -> None:
         tell_problems((), note=f"{line.stream}: {line.text}")
 
+    def ready(url: str, function: str) -> None:
+        told = _("{url}/api/v1 answers for {function}; ctrl+c stops it").format(url=url, function=function)
+        data = {"url": f"{url}/api/v1", "health": f"{url}/health", "function": function}
+        answer(told, data, options.output)
+
     async def session() -> None:
-        trial_options = TrialOptions(concurrency=max(1, options.concurrency))
+        trial_options = TrialOptions(
+            concurrency=max(1, options.concurrency),
+            requirements_policy=policy(options),
+            on_requirements=lambda line: tell_problems((), note=line),
+        )
         async with open_trial(workspace_of(options), options.classpath, options=trial_options, on_output=tell) as trial:
             await serve(
                 trial.pool,
                 port=options.port,
-                on_ready=lambda url: write(
-                    _("{url}/api/v1 answers for {function}; ctrl+c stops it").format(
-                        url=url, function=trial.info.classpath.colon
-                    )
-                ),
+                on_ready=lambda url: ready(url, trial.info.classpath.colon),
             )
 
     try:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from agentic_rl_tui.core.functions.environments import RequirementsPolicy
     from agentic_rl_tui.core.models.kinds import FunctionKind
 
 
@@ -38,15 +39,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=120.0, metavar="SECONDS", help=_("limit of a call; default: 120")
     )
-    parser.add_argument(
-        "--requirements", choices=("check", "install", "ignore"), default="check",
-        help=_(
-            "install: run in an environment of requirements.txt, made once; ignore: do not check it; "
-            "default: check"
-        ),
-    )  # fmt: skip
+    requirements_argument(parser)
     parser.add_argument("--full-traceback", action="store_true", help=_("all frames, not only those of the workspace"))
     output_argument(parser)
+
+
+def requirements_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--requirements",
+        choices=("check", "install", "ignore"),
+        help=_(
+            "install: run in an environment of requirements.txt, made once; ignore: do not check it; "
+            "default: local.requirements of the settings, else check"
+        ),
+    )
+
+
+def policy(options: argparse.Namespace) -> RequirementsPolicy:
+    """What the option says, else the settings. Raises ConfigError."""
+    from agentic_rl_tui.app.cli.connect import settings_of
+    from agentic_rl_tui.core.functions.environments import RequirementsPolicy, policy_of
+
+    return RequirementsPolicy(options.requirements) if options.requirements else policy_of(settings_of(options))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,7 +74,6 @@ async def _run(options: argparse.Namespace) -> int:
 
     from agentic_rl_tui.app.cli.functions_local import found_class
     from agentic_rl_tui.core.functions.discovery import discover
-    from agentic_rl_tui.core.functions.environments import RequirementsPolicy
     from agentic_rl_tui.core.functions.harness import RowSource, TrialOptions, read_rows, try_function
     from agentic_rl_tui.core.models.kinds import FunctionKind
 
@@ -71,7 +84,7 @@ async def _run(options: argparse.Namespace) -> int:
     trial = TrialOptions(
         timeout_s=options.timeout,
         concurrency=1 if options.rows is None else 8,
-        requirements_policy=RequirementsPolicy(options.requirements),
+        requirements_policy=policy(options),
         on_requirements=lambda line: print(plain(line), file=sys.stderr),
     )
     if options.rows is not None:

@@ -3,17 +3,14 @@ from __future__ import annotations
 import argparse
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.output import write
+from agentic_rl_tui.app.cli.output import answer, output_argument
 from agentic_rl_tui.core.i18n import _
-
-TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
-if TYPE_CHECKING:
-    pass
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", nargs="?", metavar="DIR", help=_("where to write; default: ./<template>"))
     parser.add_argument("--template", default="calc-agent", type=_known, metavar="NAME")
+    output_argument(parser)
 
 
 def _known(name: str) -> str:
@@ -35,9 +32,10 @@ def run(options: argparse.Namespace) -> int:
     template = TEMPLATES[options.template]
     destination = Path(options.directory or template.name).absolute()
     written = write_workspace(template, destination)
-    write(
-        _("{destination}: {count} files. Open it with: agentic-rl-tui --workspace {destination}").format(
-            destination=destination, count=len(written)
-        )
+    told = _("{destination}: {count} files. Open it with: agentic-rl-tui --workspace {destination}")
+    answer(
+        told.format(destination=destination, count=len(written)),
+        {"directory": str(destination), "template": template.name, "files": sorted(written)},
+        options.output,
     )
     return exits.OK

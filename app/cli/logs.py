@@ -4,6 +4,7 @@ import sys
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
 from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
@@ -101,8 +102,17 @@ def print_lines(lines: "Sequence[str]") -> None:
         write(plain(line))
 
 
-async def follow(client: "AgenticRL", job_id: str, offset: int = 0) -> int:
-    """Print a job's log until it has ended; the exit code tells how it ended."""
+def _narrate(lines: "Sequence[str]") -> None:
+    for line in lines:
+        print(plain(redact(line)), file=sys.stderr, flush=True)
+
+
+async def follow(client: "AgenticRL", job_id: str, offset: int = 0, form: str = "table") -> int:
+    """Print a job's log until it has ended; the exit code tells how it ended.
+
+    For programs stdout holds the job as it ended and nothing else: its log is narration then.
+    """
+    from agentic_rl_tui.app.cli.get import data_of
     from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
     from agentic_rl_tui.core.models.jobs import LogPage
     from agentic_rl_tui.core.models.status import JobStatus
@@ -110,10 +120,12 @@ async def follow(client: "AgenticRL", job_id: str, offset: int = 0) -> int:
     with told_on_interrupt(lambda: job_goes_on(job_id)):
         async for piece in client.follow(job_id, offset=offset):
             if isinstance(piece, LogPage):
-                print_lines(piece.lines)
+                print_lines(piece.lines) if form == "table" else _narrate(piece.lines)
             else:
                 print(plain(str(piece)), file=sys.stderr, flush=True)
         job = await client.get(job_id)
     ended = _("job {name} ({job_id}) {status}").format(name=job.job_name or job_id, job_id=job_id, status=job.status)
     print(plain(f"{ended}: {job.message}" if job.message else ended), file=sys.stderr)
+    if form != "table":
+        emit(data_of(job), form)
     return exits.OK if job.status == JobStatus.SUCCEEDED else exits.JOB_FAILED

@@ -34,6 +34,14 @@ def emit(data: "Any", form: str) -> None:
     write(_UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
+def answer(text: str, data: "Any", form: str) -> None:
+    """What was done: a sentence for people, the same facts for programs."""
+    if form == "table":
+        write(text)
+    else:
+        emit(data, form)
+
+
 def _yaml(data: "Any") -> str:
     import yaml
 

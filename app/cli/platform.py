@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from agentic_rl_tui.app.cli import exits
-from agentic_rl_tui.app.cli.output import emit, facts, output_argument, write
+from agentic_rl_tui.app.cli.output import answer, emit, facts, output_argument
 from agentic_rl_tui.app.cli.values import path
 from agentic_rl_tui.core.i18n import _
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentic_rl_tui.core.paths import PlatformPaths
+    from agentic_rl_tui.core.platform.archive import Manifest
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,37 +41,35 @@ def run(options: argparse.Namespace) -> int:
     if (options.action in ("export", "import")) != (options.file is not None):
         raise ConfigError(_("export and import need a FILE, the other actions take none"))
     if options.action == "export":
-        return _export(paths, options.file, force=options.force)
+        return _export(paths, options.file, options.output, force=options.force)
     if options.action == "import":
-        return _import(paths, options.file, force=options.force, assume_yes=options.yes)
+        return _import(paths, options.file, options.output, force=options.force, assume_yes=options.yes)
     if options.action == "status":
         return _status(paths, options.output)
     if options.action == "stop":
         stopped = asyncio.run(stop_platform(paths, force=options.force))
-        write(_("the local platform is stopped") if stopped else _("the local platform was not running"))
+        told = _("the local platform is stopped") if stopped else _("the local platform was not running")
+        answer(told, {"state": "stopped", "was_running": stopped, "root": str(paths.root)}, options.output)
         return exits.OK
     question = _("Remove every job, log, file and function of the local platform in {root}?").format(root=paths.root)
     if not confirmed(question, assume_yes=options.yes):
         return exits.REJECTED
     asyncio.run(reset_platform(paths, force=options.force))
-    write(_("{root} is empty").format(root=paths.root))
+    told = _("{root} is empty").format(root=paths.root)
+    answer(told, {"state": "empty", "root": str(paths.root)}, options.output)
     return exits.OK
 
 
-def _export(paths: PlatformPaths, target: Path, *, force: bool) -> int:
+def _export(paths: PlatformPaths, target: Path, form: str, *, force: bool) -> int:
     from agentic_rl_tui.core.platform.archive import export_state
 
     held = export_state(paths, target, replace=force)
-    write(
-        _("{target}: {jobs} jobs, {files} files, {entities} functions").format(
-            target=target, jobs=held.jobs, files=held.files, entities=held.entities
-        )
-    )
+    _tell_held(target, held, form)
     print(_("keep it private: it holds the variables and tokens of your functions"), file=sys.stderr)
     return exits.OK
 
 
-def _import(paths: PlatformPaths, source: Path, *, force: bool, assume_yes: bool) -> int:
+def _import(paths: PlatformPaths, source: Path, form: str, *, force: bool, assume_yes: bool) -> int:
     from agentic_rl_tui.app.cli.confirm import confirmed
     from agentic_rl_tui.core.platform.archive import import_state, is_empty
 
@@ -78,12 +77,16 @@ def _import(paths: PlatformPaths, source: Path, *, force: bool, assume_yes: bool
     if force and not is_empty(paths) and not confirmed(question, assume_yes=assume_yes):
         return exits.REJECTED
     held = import_state(paths, source, force=force)
-    write(
-        _("{root}: {jobs} jobs, {files} files, {entities} functions").format(
-            root=paths.root, jobs=held.jobs, files=held.files, entities=held.entities
-        )
-    )
+    _tell_held(paths.root, held, form)
     return exits.OK
+
+
+def _tell_held(place: Path, held: Manifest, form: str) -> None:
+    told = _("{place}: {jobs} jobs, {files} files, {entities} functions").format(
+        place=place, jobs=held.jobs, files=held.files, entities=held.entities
+    )
+    data = {"path": str(place), "jobs": held.jobs, "files": held.files, "functions": held.entities}
+    answer(told, data, form)
 
 
 def _status(paths: PlatformPaths, form: str) -> int:

@@ -3,16 +3,14 @@ from __future__ import annotations
 import argparse
 import sys
 
+from agentic_rl_tui.app.cli.output import output_argument
 from agentic_rl_tui.app.cli.screen import has_screen
 from agentic_rl_tui.core.i18n import _
-
-TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
-if TYPE_CHECKING:
-    pass
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", nargs="?", metavar="DIR", help=_("where to write; default: ./calc-agent"))
+    output_argument(parser)
     parser.epilog = _("Without a terminal on stdout the whole job is run headless and its log printed.")
 
 

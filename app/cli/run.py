@@ -69,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
         watch = _Watch()
         with told_on_interrupt(watch.words):
             job = await _submit(client, options, watch)
+        if options.follow and options.output != "table":
+            return await follow(client, job.job_id, form=options.output)
         _tell(job, options.output)
         return await follow(client, job.job_id) if options.follow else exits.OK
 
@@ -165,7 +167,7 @@ def submit_and_follow(options: argparse.Namespace, job_file: Path) -> int:
         watch = _Watch()
         with told_on_interrupt(watch.words):
             job = await client.init(job_file).run(on_event=watch)
-        return await follow(client, job.job_id)
+        return await follow(client, job.job_id, form=options.output)
 
     return with_client(options, work)
 

@@ -1,6 +1,13 @@
 import argparse
 
+from agentic_rl_tui.app.cli.output import output_argument
 from agentic_rl_tui.core.i18n import _
+
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.paths import PlatformPaths
+
+_LOOK_S = 0.05
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,9 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clock-factor", type=float, metavar="F", help=_("10 makes the platform's own waits ten times shorter")
     )
+    output_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
     from agentic_rl_tui.core.paths import PlatformPaths
     from agentic_rl_tui.core.platform.__main__ import main
 
@@ -37,4 +47,31 @@ def run(options: argparse.Namespace) -> int:
         if getattr(options, name) is not None:
             given += [f"--{name.replace('_', '-')}={getattr(options, name)}"]
     given += [f"--fault={rule}" for rule in options.fault or ()]
+    if options.output != "table":
+        _announce(
+            PlatformPaths(Path(options.root).absolute()) if options.root else PlatformPaths.default(), options.output
+        )
     return main(given)
+
+
+def _announce(paths: "PlatformPaths", form: str) -> None:
+    """Print where the platform answers once it does, while `main` runs it."""
+    import json
+    import os
+    import threading
+    import time
+
+    from agentic_rl_tui.app.cli.output import emit
+
+    def wait() -> None:
+        while True:
+            try:
+                said = json.loads(paths.pid_file.read_bytes())
+            except (OSError, ValueError):
+                said = {}
+            if said.get("pid") == os.getpid():
+                emit({**said, "socket": str(paths.socket), "root": str(paths.root)}, form)
+                return
+            time.sleep(_LOOK_S)
+
+    threading.Thread(target=wait, daemon=True).start()

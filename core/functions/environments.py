@@ -18,9 +18,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.errors import PackageError
+from agentic_rl_tui.core.models.errors import ConfigError, PackageError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.paths import private_dir, state_dir
+from agentic_rl_tui.core.settings import Settings
 
 OnLine = Callable[[str], None]
 
@@ -46,6 +47,18 @@ class RequirementsPolicy(StrEnum):
     CHECK = "check"
     INSTALL = "install"
     IGNORE = "ignore"
+
+
+def policy_of(settings: Settings) -> RequirementsPolicy:
+    """What ``local.requirements`` of the settings says. Raises ConfigError."""
+    value = settings.get("local.requirements", RequirementsPolicy.CHECK)
+    try:
+        return RequirementsPolicy(value)
+    except ValueError as error:
+        told = _("{origin}: local.requirements must be one of {known}, not {value!r}")
+        origin = settings.origins.get("local.requirements", "settings")
+        known = ", ".join(RequirementsPolicy)
+        raise ConfigError(told.format(origin=origin, known=known, value=value)) from error
 
 
 def default_cache_dir() -> Path:

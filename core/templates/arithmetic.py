@@ -2,19 +2,18 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
+from agentic_rl_tui.core.templates.distinct import Kind, Made, distinct
+
 INSTRUCTION = "Give the final answer in the form ### ANSWER: <answer> ###."
-_NEAR = 0.75
 
 _PEOPLE = ("Mei", "Omar", "Lucía", "Tomás", "Aiko", "Ravi", "Ingrid", "Kofi", "Yara", "Jonas", "Lin", "Salma")
 _GOODS = ("pencils", "apples", "tiles", "bolts", "seeds", "stamps", "bricks", "candles", "lemons", "buttons")
 _BOXES = ("boxes", "crates", "bags", "trays", "baskets", "sacks")
 _PLACES = ("workshop", "bakery", "school", "farm", "library", "harbour office", "print shop", "garden centre")
 _LIQUIDS = ("juice", "paint", "milk", "syrup", "oil", "ink")
-
-Problem = tuple[str, str]
 
 
 def _spell(value: Fraction | int, rng: random.Random) -> str:
@@ -26,7 +25,7 @@ def _spell(value: Fraction | int, rng: random.Random) -> str:
     return f"{whole:_}" if abs(whole) >= 1000 and rng.random() < 0.5 else str(whole)
 
 
-def _packing(rng: random.Random) -> Problem:
+def _packing(rng: random.Random) -> Made:
     size, count = rng.randint(4, 24), rng.randint(11, 160)
     opening = rng.choice(
         (
@@ -40,7 +39,7 @@ def _packing(rng: random.Random) -> Problem:
     return text, _spell(count, rng)
 
 
-def _shopping(rng: random.Random) -> Problem:
+def _shopping(rng: random.Random) -> Made:
     first, second = rng.sample(_GOODS, 2)
     a, b, price_a, price_b = rng.randint(3, 30), rng.randint(2, 25), rng.randint(2, 40), rng.randint(3, 60)
     paid = a * price_a + b * price_b + rng.randint(1, 90)
@@ -58,7 +57,7 @@ def _shopping(rng: random.Random) -> Problem:
     return text, _spell(a * price_a + b * price_b, rng)
 
 
-def _share(rng: random.Random) -> Problem:
+def _share(rng: random.Random) -> Made:
     parts, eaten = rng.randint(5, 16), rng.randint(2, 4)
     liquid, who = rng.choice(_LIQUIDS), rng.choice(_PEOPLE)
     if rng.random() < 0.5:
@@ -75,7 +74,7 @@ def _share(rng: random.Random) -> Problem:
     return text, _spell(Fraction(1, parts) + Fraction(eaten, other + eaten), rng)
 
 
-def _percent(rng: random.Random) -> Problem:
+def _percent(rng: random.Random) -> Made:
     rate, base = rng.choice((5, 10, 12, 15, 20, 25, 30, 40, 60, 75)), rng.randint(4, 90) * 20
     place = rng.choice(_PLACES)
     if rng.random() < 0.5:
@@ -89,7 +88,7 @@ def _percent(rng: random.Random) -> Problem:
     return text, f"{rate}%"
 
 
-def _journey(rng: random.Random) -> Problem:
+def _journey(rng: random.Random) -> Made:
     speed, hours, more = rng.randint(8, 110), rng.randint(2, 9), rng.randint(5, 80)
     who = rng.choice(_PEOPLE)
     if rng.random() < 0.5:
@@ -105,7 +104,7 @@ def _journey(rng: random.Random) -> Problem:
     return text, _spell(speed, rng)
 
 
-def _series(rng: random.Random) -> Problem:
+def _series(rng: random.Random) -> Made:
     start, step, count = rng.randint(2, 40), rng.randint(2, 15), rng.randint(5, 14)
     who, goods = rng.choice(_PEOPLE), rng.choice(_GOODS)
     if rng.random() < 0.5:
@@ -121,7 +120,7 @@ def _series(rng: random.Random) -> Problem:
     return text, _spell(count * (2 * start + step * (count - 1)) // 2, rng)
 
 
-def _rectangle(rng: random.Random) -> Problem:
+def _rectangle(rng: random.Random) -> Made:
     width, height = rng.randint(6, 85), rng.randint(5, 60)
     place = rng.choice(_PLACES)
     if rng.random() < 0.5:
@@ -134,7 +133,7 @@ def _rectangle(rng: random.Random) -> Problem:
     return text, _spell(2 * (width + height), rng)
 
 
-def _unknown(rng: random.Random) -> Problem:
+def _unknown(rng: random.Random) -> Made:
     factor, offset, value = rng.randint(2, 19), rng.randint(3, 99), rng.randint(4, 120)
     who = rng.choice(_PEOPLE)
     if rng.random() < 0.5:
@@ -144,14 +143,14 @@ def _unknown(rng: random.Random) -> Problem:
     return text, _spell(value, rng)
 
 
-def _mean(rng: random.Random) -> Problem:
+def _mean(rng: random.Random) -> Made:
     scores = [rng.randint(40, 100) for _ in range(rng.randint(3, 5))]
     listed = ", ".join(map(str, scores[:-1])) + f" and {scores[-1]}"
     text = f"{rng.choice(_PEOPLE)} scored {listed} points in {len(scores)} rounds. What is the average of the rounds?"
     return text, _spell(Fraction(sum(scores), len(scores)), rng)
 
 
-def _work(rng: random.Random) -> Problem:
+def _work(rng: random.Random) -> Made:
     people, days = rng.randint(3, 18), rng.randint(4, 30)
     divisors = [count for count in range(2, people * days) if people * days % count == 0 and count != people]
     others = rng.choice(divisors)
@@ -162,7 +161,7 @@ def _work(rng: random.Random) -> Problem:
     return text, _spell(Fraction(people * days, others), rng)
 
 
-_KINDS: tuple[Callable[[random.Random], Problem], ...] = (
+_KINDS: tuple[Kind, ...] = (
     _packing,
     _shopping,
     _share,
@@ -176,18 +175,9 @@ _KINDS: tuple[Callable[[random.Random], Problem], ...] = (
 )
 
 
-def problems(seed: int) -> Iterator[Problem]:
+def problems(seed: int) -> Iterator[Made]:
     """Endless (question, solution) pairs, no two of them alike or nearly so; the same seed gives the same ones."""
-    rng = random.Random(seed)
-    kept: list[frozenset[tuple[str, ...]]] = []
-    while True:
-        question, solution = _KINDS[rng.randrange(len(_KINDS))](rng)
-        words = question.split()
-        shingles = frozenset(zip(words, words[1:], words[2:], strict=False))
-        if any(len(shingles & other) >= _NEAR * len(shingles | other) for other in kept):
-            continue
-        kept.append(shingles)
-        yield question, solution
+    return distinct(_KINDS, seed)
 
 
 def row(question: str, solution: str) -> bytes:

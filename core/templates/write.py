@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import InputError
-from agentic_rl_tui.core.templates import arithmetic
+from agentic_rl_tui.core.templates import arithmetic, errands, stories
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,13 @@ TEMPLATES = {
     template.name: template
     for template in (
         Template("calc-agent", N_("Arithmetic word problems with a calculator tool"), arithmetic.data_files),
+        Template("word-problems", N_("Word problems of several steps, solved without tools"), stories.data_files),
+        Template(
+            "tool-router",
+            N_("Choosing the right tool among ten, learnt from a teacher (OPD)"),
+            errands.data_files,
+            "opd-job.yaml",
+        ),
     )
 }
 

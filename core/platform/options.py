@@ -4,9 +4,9 @@
     ``max_running_jobs = 1``, ``max_file_bytes``, ``max_files``, ``max_total_bytes``, ``max_package_bytes``,
     ``upload_url_s``, ``idle_s``, ``max_waiting_calls``, ``trace_days``, ``max_trace_bytes``: see `PlatformOptions`.
     ``clock_factor = 1.0``: 10 makes every wait of the platform's own ten times shorter.
-    ``policy = "practice"`` or ``"endpoint"``.
+    ``policy = "practice"`` or ``"endpoint"``; ``teacher``, of distillation jobs, likewise.
     ``requirements = "check"``, ``"install"`` or ``"ignore"``: what becomes of a function's requirements.
-``[local.endpoint]``, for the endpoint policy
+``[local.endpoint]``, for the endpoint policy or teacher
     ``base_url`` and ``model`` (both needed), ``api_key`` or ``api_key_env`` (the name of a variable),
     ``timeout_s = 120``, ``attempts = 3``, ``max_connections = 64``.
 ``[local.faults]``

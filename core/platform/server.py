@@ -198,13 +198,17 @@ async def _load(
 ) -> "Platform":
     """Import the rest in a thread, so that health is answered meanwhile, and put the platform together."""
     await asyncio.to_thread(_import_the_rest)
-    from agentic_rl_tui.core.platform.engine import EngineOptions, endpoint_from_settings
+    from agentic_rl_tui.core.platform.engine import EngineOptions, endpoint_from_settings, teacher_from_settings
     from agentic_rl_tui.core.platform.service import Platform
 
     return Platform(
         paths.root,
         options=options,
-        engine_options=EngineOptions(endpoint=endpoint_from_settings(settings), clock_factor=options.clock_factor),
+        engine_options=EngineOptions(
+            endpoint=endpoint_from_settings(settings),
+            teacher=teacher_from_settings(settings),
+            clock_factor=options.clock_factor,
+        ),
         database=database,
         identity=identity,
         on_stop_request=stop.set,

@@ -4,7 +4,12 @@ from agentic_rl_tui.core.platform.engine.checkpoints import read_table
 from agentic_rl_tui.core.platform.engine.engine import PLATFORM_STOPPED, Engine
 from agentic_rl_tui.core.platform.engine.gateway import Gateway
 from agentic_rl_tui.core.platform.engine.joblog import END_MARKER
-from agentic_rl_tui.core.platform.engine.options import EndpointOptions, EngineOptions, endpoint_from_settings
+from agentic_rl_tui.core.platform.engine.options import (
+    EndpointOptions,
+    EngineOptions,
+    endpoint_from_settings,
+    teacher_from_settings,
+)
 from agentic_rl_tui.core.platform.engine.report import read_report, read_steps
 from agentic_rl_tui.core.platform.engine.scheduler import Scheduler
 from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryReader
@@ -22,4 +27,5 @@ __all__ = [
     "read_report",
     "read_steps",
     "read_table",
+    "teacher_from_settings",
 ]

@@ -33,3 +33,20 @@ def group_advantages(rewards: Sequence[float | None]) -> GroupStats:
     flat = same or len(known) < 2
     found = tuple(None if r is None else (0.0 if flat else (r - mean) / (std + _EPSILON)) for r in rewards)
     return GroupStats(found, mean, 0.0 if flat else std, same and len(known) >= 2, len(known))
+
+
+def teacher_advantages(groups: Sequence[Sequence[float | None]]) -> list[tuple[float, ...]]:
+    """How far a teacher likes each rollout above the others of its group; 0 where it said nothing.
+
+    Rollouts that nobody of their group can be compared with are compared with each other.
+    """
+    found = [list(group) for group in groups]
+    lone = [place for place, group in enumerate(groups) if sum(value is not None for value in group) == 1]
+    pooled = iter(group_advantages([next(v for v in groups[place] if v is not None) for place in lone]).advantages)
+    for place, group in enumerate(groups):
+        if place in lone:
+            given = next(pooled)
+            found[place] = [None if value is None else given for value in group]
+        else:
+            found[place] = list(group_advantages(group).advantages)
+    return [tuple(value or 0.0 for value in group) for group in found]

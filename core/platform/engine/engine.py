@@ -25,6 +25,7 @@ from agentic_rl_tui.core.platform.engine.plan import Plan, make_plan
 from agentic_rl_tui.core.platform.engine.policy import Policy
 from agentic_rl_tui.core.platform.engine.practice import PracticePolicy
 from agentic_rl_tui.core.platform.engine.report import ReportBook
+from agentic_rl_tui.core.platform.engine.teacher import EndpointTeacher
 from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryWriter
 from agentic_rl_tui.core.platform.ports import DataFiles, FunctionOpener, JobLog, JobRecord, JobStore
 from agentic_rl_tui.core.tracing.collect import Tally
@@ -144,6 +145,8 @@ class _Life:
         self._functions = JobFunctions()
         self._plan: Plan | None = None
         self._policy: Policy | None = None
+        self._endpoint_teacher: EndpointTeacher | None = None
+        self._no_teacher: str | None = None
         self._writer: TrajectoryWriter | None = None
         self._checkpoints: Checkpoints | None = None
         self._loop: TrainingLoop | None = None
@@ -155,6 +158,7 @@ class _Life:
         crash.point("start.folder")
         await self._phase("validating")
         plan = self._plan = await make_plan(job, engine.files, engine.artefacts)
+        await self._find_teacher(plan)
         policy = self._policy = self._make_policy(plan)
         await self._introduce(plan)
         await self._phase("starting functions", plan.total_steps)
@@ -172,7 +176,9 @@ class _Life:
             await self._log.info("validation makes one rollout a row and leaves the group rewards out")
         self._writer = TrajectoryWriter(self._folder)
         self._checkpoints = Checkpoints(self._folder, plan.output, plan.hyper.save_total_limit)
-        runner = GroupRunner(self._functions, engine.gateway, policy, self._group_settings(plan))
+        runner = GroupRunner(
+            self._functions, engine.gateway, policy, self._group_settings(plan), self._endpoint_teacher
+        )
         self._loop = TrainingLoop(
             plan=plan,
             functions=self._functions,
@@ -185,6 +191,7 @@ class _Life:
             failures=self._failures,
             jobs=engine.jobs,
             options=options,
+            teacher=self._endpoint_teacher,
         )
         await self._loop.run()
 
@@ -196,6 +203,8 @@ class _Life:
             await asyncio.to_thread(self._writer.close)
         if self._policy is not None:
             await self._policy.close()
+        if self._endpoint_teacher is not None:
+            await self._endpoint_teacher.close()
         status = JobStatus.SUCCEEDED if end is None else end.status
         try:
             report = await asyncio.to_thread(self._report, status, end)
@@ -226,11 +235,27 @@ class _Life:
     def _learns(self) -> bool:
         return isinstance(self._policy, PracticePolicy)
 
+    async def _find_teacher(self, plan: Plan) -> None:
+        """Take the endpoint for the teacher where it is wanted and says how likely it finds a given text."""
+        options = self._engine.options
+        if options.teacher is None or options.endpoint is not None or not plan.is_opd:
+            return
+        teacher = EndpointTeacher(options.teacher, clock_factor=options.clock_factor)
+        try:
+            self._no_teacher = await teacher.probe()
+        except BaseException:
+            await teacher.close()
+            raise
+        if self._no_teacher is None:
+            self._endpoint_teacher = teacher
+        else:
+            await teacher.close()
+
     def _make_policy(self, plan: Plan) -> Policy:
         endpoint = self._engine.options.endpoint
         if endpoint is not None:
             return EndpointPolicy(endpoint, clock_factor=self._engine.options.clock_factor)
-        policy = PracticePolicy(with_teacher=plan.is_opd)
+        policy = PracticePolicy(with_teacher=plan.is_opd and self._endpoint_teacher is None)
         if plan.start is not None:
             policy.load(plan.start)
         return policy
@@ -259,7 +284,16 @@ class _Life:
         name = plan.job.request.teacher_model
         if self._engine.options.endpoint is not None:
             return f"{name} is not asked: the job is an evaluation and nothing is learned"
-        return f"a fixed practice teacher stands in for {name}, whose log-probabilities are not used"
+        if self._endpoint_teacher is not None:
+            return (
+                f"{self._endpoint_teacher.title}, stands in for {name}; "
+                "its log-probabilities of the practice policy's answers are used"
+            )
+        practice = f"a fixed practice teacher stands in for {name}, whose log-probabilities are not used"
+        options = self._engine.options.teacher
+        if options is None:
+            return practice
+        return f"{practice}. The endpoint {options.base_url} cannot teach: {self._no_teacher or 'it was not asked yet'}"
 
     async def _phase(self, phase: str, total_steps: int | None = None) -> None:
         progress = JobProgress(phase=phase, total_steps=total_steps, policy=self._policy_kind)

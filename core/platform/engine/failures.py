@@ -18,6 +18,7 @@ _WORDS = {
     "invalid_output": "gave an answer that cannot be used",
     "invalid_input": "refused its input",
     "canceled": "was cancelled",
+    "unjudged": "gave no log-probabilities",
     "sub_reward": "raised inside a sub-reward, which counts as 0 by exception",
 }
 

@@ -52,8 +52,8 @@ class Gateway:
     def open_sessions(self) -> int:
         return len(self._sessions)
 
-    def open(self, policy: Policy, place: Place) -> Session:
-        session = Session(policy, place)
+    def open(self, policy: Policy, place: Place, *, keeps_drafts: bool = False) -> Session:
+        session = Session(policy, place, keeps_drafts=keeps_drafts)
         self._sessions[session.key] = session
         return session
 

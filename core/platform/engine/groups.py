@@ -20,14 +20,18 @@ from agentic_rl_tui.core.platform.engine.scoring import (
     own_score,
     score_of,
 )
-from agentic_rl_tui.core.platform.engine.session import Session, message_of
+from agentic_rl_tui.core.platform.engine.session import Draft, Session, message_of
+from agentic_rl_tui.core.platform.engine.teacher import EndpointTeacher, Judgement, joined
 
 _PRINTED_CHARS = 4_000
 
 
 @dataclass(slots=True)
 class Outcome:
-    """One rollout. agent_output and calls are dropped once the trajectory is on disk."""
+    """One rollout. agent_output, calls and drafts are dropped once the trajectory is on disk.
+
+    judged is what a teacher says of all answers of the policy, unjudged why it says nothing of some.
+    """
 
     sample: int
     rollout: int
@@ -38,6 +42,9 @@ class Outcome:
     scores: list[Score] = field(default_factory=list)
     decisions: tuple[Decision, ...] = ()
     calls: list[dict[str, Any]] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
+    judged: Judgement | None = None
+    unjudged: list[Failure] = field(default_factory=list)
     turns: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -74,6 +81,8 @@ class Outcome:
         }
         if self.failure is not None:
             record["failure"] = self.failure.record()
+        if self.judged is not None:
+            record["teacher"] = {"logprob": round(self.judged.logprob, 6), "tokens": self.judged.tokens}
         if self.printed:
             record["printed"] = self.printed[:_PRINTED_CHARS]
         return record
@@ -90,6 +99,7 @@ class Group:
         for outcome in self.outcomes:
             outcome.agent_output = None
             outcome.calls = []
+            outcome.drafts = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +121,15 @@ class GroupSettings:
 class GroupRunner:
     """Makes groups. Failures of users' functions never raise; they stand in the outcomes."""
 
-    def __init__(self, functions: JobFunctions, gateway: Gateway, policy: Policy, settings: GroupSettings) -> None:
+    def __init__(
+        self,
+        functions: JobFunctions,
+        gateway: Gateway,
+        policy: Policy,
+        settings: GroupSettings,
+        teacher: EndpointTeacher | None = None,
+    ) -> None:
+        self._teacher = teacher
         self._functions = functions
         self._gateway = gateway
         self._policy = policy
@@ -147,7 +165,12 @@ class GroupRunner:
             began = self._settings.timer()
             await self._score(row, outcome)
             outcome.reward_s = self._settings.timer() - began
+            if self._teacher is not None:
+                await self._judge(self._teacher, outcome)
         return outcome
+
+    def _open(self, place: Place) -> Session:
+        return self._gateway.open(self._policy, place, keeps_drafts=self._teacher is not None)
 
     def _place(self, row: Row, outcome: Outcome, phase: str, step: int, temperature: float, attempt: int) -> Place:
         # Validation draws the same at every evaluation, so that a change of its mean comes from the policy alone.
@@ -157,7 +180,7 @@ class GroupRunner:
 
     async def _generate(self, row: Row, outcome: Outcome, phase: str, step: int, temperature: float) -> None:
         """The platform's own rollout: one answer to the row's messages."""
-        session = self._gateway.open(self._policy, self._place(row, outcome, phase, step, temperature, 1))
+        session = self._open(self._place(row, outcome, phase, step, temperature, 1))
         request = ModelRequest(row.messages, row.tools or [], max_tokens=self._settings.max_tokens)
         try:
             async with self._own_gate:
@@ -184,7 +207,7 @@ class GroupRunner:
         def payload(attempt: int) -> dict[str, Any]:
             for old in sessions:
                 self._gateway.close(old)
-            session = self._gateway.open(self._policy, self._place(row, outcome, phase, step, temperature, attempt))
+            session = self._open(self._place(row, outcome, phase, step, temperature, attempt))
             sessions.append(session)
             return self._rollout_payload(row, outcome, session, temperature, attempt)
 
@@ -207,6 +230,7 @@ class GroupRunner:
 
     def _take_session(self, outcome: Outcome, session: Session) -> None:
         outcome.decisions = tuple(session.decisions)
+        outcome.drafts = session.drafts
         outcome.calls = [call.record() for call in session.calls]
         outcome.turns = len(session.calls)
         outcome.prompt_tokens = session.prompt_tokens
@@ -262,6 +286,17 @@ class GroupRunner:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(score(function)) for function in self._functions.rewards]
         outcome.scores += [task.result() for task in running]
+
+    async def _judge(self, teacher: EndpointTeacher, outcome: Outcome) -> None:
+        found = []
+        for messages, answer in outcome.drafts:
+            try:
+                said = await teacher.judge(messages, answer)
+            except ModelFault as fault:
+                outcome.unjudged.append(Failure("unjudged", "unjudged", fault.message))
+            else:
+                found += [] if said is None else [said]
+        outcome.judged = joined(found)
 
     async def _score_group(self, row: Row, outcomes: list[Outcome]) -> None:
         alive = [outcome for outcome in outcomes if outcome.failure is None]

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from agentic_rl_tui.core.models.jobs import JobProgress
 from agentic_rl_tui.core.platform import crash
 from agentic_rl_tui.core.platform.engine import data, hyper, metrics
+from agentic_rl_tui.core.platform.engine.advantages import teacher_advantages
 from agentic_rl_tui.core.platform.engine.checkpoints import Checkpoints
 from agentic_rl_tui.core.platform.engine.failures import FailureLog
 from agentic_rl_tui.core.platform.engine.functions import JobFunctions
@@ -21,6 +22,7 @@ from agentic_rl_tui.core.platform.engine.practice import PracticePolicy
 from agentic_rl_tui.core.platform.engine.report import ReportBook
 from agentic_rl_tui.core.platform.engine.row import Row
 from agentic_rl_tui.core.platform.engine.seeds import rng
+from agentic_rl_tui.core.platform.engine.teacher import EndpointTeacher
 from agentic_rl_tui.core.platform.engine.trajectories import TrajectoryWriter
 from agentic_rl_tui.core.platform.ports import JobStore
 
@@ -31,6 +33,7 @@ _CLIP = 0.8
 # In distillation the teacher leads; rewards, where a job has some, only lean on its pull.
 _DISTILL_COEF = 0.3
 _REWARD_SHARE = 0.12
+_TEACHER_SHARE = 0.6
 
 
 class JobFault(Exception):
@@ -43,7 +46,10 @@ class JobFault(Exception):
 
 
 class TrainingLoop:
-    """Runs the steps of one job. With a policy that cannot learn it evaluates the same steps."""
+    """Runs the steps of one job. With a policy that cannot learn it evaluates the same steps.
+
+    teacher: who judges the rollouts of a distillation job; None where the policy holds a practice teacher.
+    """
 
     def __init__(
         self,
@@ -59,7 +65,9 @@ class TrainingLoop:
         failures: FailureLog,
         jobs: JobStore,
         options: EngineOptions,
+        teacher: EndpointTeacher | None = None,
     ) -> None:
+        self._teacher = teacher
         self._plan = plan
         self._functions = functions
         self._runner = runner
@@ -140,6 +148,8 @@ class TrainingLoop:
 
     async def _make_groups(self, rows: Sequence[Row], phase: str, step: int, size: int) -> list[Group]:
         """All groups of a step, a bounded number at once, each on disk as soon as it is whole."""
+        if self._teacher is not None:
+            self._teacher.begin_step()
         at_once = max(2, -(-2 * self._functions.slots // size))
         gate = asyncio.Semaphore(at_once)
         temperature = self._plan.hyper.temperature if phase == "train" else self._options.validation_temperature
@@ -192,6 +202,8 @@ class TrainingLoop:
             if outcome.failure is not None:
                 title = self._functions.rollout.title if self._functions.rollout else "the platform's rollout"
                 self._failures.add(title, outcome.failure, where)
+            for failure in outcome.unjudged:
+                self._failures.add("the teacher", failure, where)
             for score in outcome.scores:
                 kind = score.kind.replace("_", " ")
                 if score.failure is not None:
@@ -204,7 +216,6 @@ class TrainingLoop:
         if learner is None:
             return {}
         plan = self._plan
-        outcomes = [outcome for group in groups for outcome in group.outcomes]
         rate = hyper.learning_rate_at(plan.hyper, step, plan.total_steps)
         kl_coef = 0.0 if plan.is_opd else plan.hyper.kl_loss_coef
         settings = LearnSettings(
@@ -213,15 +224,30 @@ class TrainingLoop:
             clip_low=_CLIP,
             clip_high=_CLIP_HIGH.get(plan.hyper.algorithm, _CLIP),
             mini_batch=plan.hyper.ppo_mini_batch_size,
-            distill_coef=_DISTILL_COEF if plan.is_opd else 0.0,
+            distill_coef=_DISTILL_COEF if plan.is_opd and self._teacher is None else 0.0,
         )
-        share = _REWARD_SHARE if plan.is_opd else 1.0
-        samples = [Sample(item.decisions, share * (item.advantage or 0.0)) for item in outcomes if self._teaches(item)]
+        samples = [
+            Sample(outcome.decisions, advantage)
+            for outcome, advantage in self._advantages(groups)
+            if self._teaches(outcome)
+        ]
         update = await asyncio.to_thread(learner.learn, samples, settings, seed=(plan.hyper.seed, step))
         values = metrics.update_metrics(update, kl_coef=kl_coef, learning_rate=rate, step=settings.step)
         if plan.is_opd:
-            values |= metrics.distillation_metrics(outcomes)
+            values |= metrics.distillation_metrics(groups)
+        if self._teacher is not None:
+            values |= metrics.teacher_metrics(groups)
         return values
+
+    def _advantages(self, groups: Sequence[Group]) -> list[tuple[Outcome, float]]:
+        """Each rollout with how much more or less likely it shall become."""
+        share = _REWARD_SHARE if self._plan.is_opd else 1.0
+        given = [(outcome, share * (outcome.advantage or 0.0)) for group in groups for outcome in group.outcomes]
+        if self._teacher is None:
+            return given
+        judged = [[item.judged.mean if item.judged else None for item in group.outcomes] for group in groups]
+        liked = (advantage for group in teacher_advantages(judged) for advantage in group)
+        return [(outcome, sum_ + _TEACHER_SHARE * more) for (outcome, sum_), more in zip(given, liked, strict=True)]
 
     def _teaches(self, outcome: Outcome) -> bool:
         """A rollout teaches when it is scored; in a distillation job also when it merely went through."""
@@ -264,7 +290,7 @@ class TrainingLoop:
                 "there is nothing to learn from",
             )
         if self._wants_rewards and values["trajectory/zero_variance_share"] > 0.5:
-            await self._warn_once(*zero_variance_hint(values))
+            await self._warn_once(*metrics.zero_variance_hint(values))
 
     async def _warn_once(self, key: str, text: str) -> None:
         if key not in self._warned:
@@ -282,7 +308,9 @@ class TrainingLoop:
         groups = await self._make_groups(rows, "validation", step, 1)
         values: dict[str, Any] = {"step": step} | metrics.validation_metrics(groups)
         learner = self._learner
-        if learner is not None and self._plan.is_opd:
+        if self._teacher is not None:
+            values |= metrics.teacher_metrics(groups, prefix="validation/")
+        elif learner is not None and self._plan.is_opd:
             decisions = [item for group in groups for outcome in group.outcomes for item in outcome.decisions]
             values["validation/distillation/loss"] = learner.distance_to_teacher(decisions)
         values["timing/s/testing"] = self._options.timer() - began
@@ -351,25 +379,6 @@ class TrainingLoop:
         if new != old:
             self.progress = new
             await self._jobs.set_progress(self._plan.job.job_id, new)
-
-
-def zero_variance_hint(values: Mapping[str, Any]) -> tuple[str, str]:
-    """Which kind of groups teach nothing, and the likeliest reason."""
-    prefix = "trajectory/zero_variance_groups"
-    kinds = {kind: values[f"{prefix}/{kind}"] for kind in ("all_max", "all_min", "all_other")}
-    most = max(kinds, key=lambda kind: kinds[kind])
-    reason = {
-        "all_max": "all at the best reward so far, so the data is too easy by now",
-        "all_min": "all at the worst reward so far, so the data or the reward is too hard",
-        "all_other": "the reward hardly tells answers apart, or n_rollouts is too small",
-    }[most]
-    share, total = values["trajectory/zero_variance_share"], values["trajectory/groups"]
-    text = (
-        f"{share:.0%} of the groups gave all their rollouts the same reward and teach nothing "
-        f"({kinds['all_max']} at the best, {kinds['all_min']} at the worst, {kinds['all_other']} others of {total}): "
-        f"{reason}"
-    )
-    return f"zero variance {most}", text
 
 
 def thinned(values: Sequence[float], limit: int) -> tuple[float, ...]:

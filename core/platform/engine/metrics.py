@@ -7,6 +7,7 @@ from typing import Any
 
 from agentic_rl_tui.core.platform.engine.groups import Group, Outcome
 from agentic_rl_tui.core.platform.engine.learning import Update
+from agentic_rl_tui.core.platform.engine.teacher import joined
 
 _MAX_METRIC_NAMES = 200
 
@@ -159,9 +160,9 @@ def update_metrics(update: Update, *, kl_coef: float, learning_rate: float, step
     return values
 
 
-def distillation_metrics(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """How much of the answers the teacher could judge: all tokens of rollouts that called the model."""
-    alive = [outcome for outcome in outcomes if outcome.failure is None]
+def distillation_metrics(groups: Sequence[Group]) -> dict[str, float]:
+    """How much of the answers a practice teacher could judge: all tokens of rollouts that called the model."""
+    alive = [outcome for group in groups for outcome in group.outcomes if outcome.failure is None]
     if not alive:
         return {}
     judged = mean([float(bool(outcome.decisions)) for outcome in alive])
@@ -170,6 +171,23 @@ def distillation_metrics(outcomes: Sequence[Outcome]) -> dict[str, float]:
         "trace/distillation/missing_token_rate": 1.0 - judged,
         "trace/distillation/empty_response_rate": mean([float(outcome.completion_tokens <= 1) for outcome in alive]),
     }
+
+
+def teacher_metrics(groups: Sequence[Group], *, prefix: str = "") -> dict[str, float]:
+    """What a teacher behind an endpoint said of the rollouts. The loss is in nats a token, lower is liked better."""
+    alive = [outcome for group in groups for outcome in group.outcomes if outcome.failure is None]
+    judged = joined([outcome.judged for outcome in alive if outcome.judged is not None])
+    values: dict[str, float] = {
+        f"{prefix}trace/distillation/judged_rollouts": sum(outcome.judged is not None for outcome in alive),
+        f"{prefix}trace/distillation/judged_tokens": judged.tokens if judged else 0,
+        f"{prefix}trace/distillation/failed_judgements": sum(len(outcome.unjudged) for outcome in alive),
+    }
+    if alive and not prefix:
+        share = values["trace/distillation/judged_rollouts"] / len(alive)
+        values |= {"trace/distillation/valid_token_rate": share, "trace/distillation/missing_token_rate": 1.0 - share}
+    if judged is not None:
+        values[f"{prefix}distillation/loss" if prefix else "actor/distillation/loss"] = -judged.mean
+    return values
 
 
 def validation_metrics(groups: Sequence[Group]) -> dict[str, Any]:
@@ -189,3 +207,22 @@ def validation_metrics(groups: Sequence[Group]) -> dict[str, Any]:
     }
     values |= {f"validation/{name}": value for name, value in _traces(outcomes).items() if name.endswith("/avg")}
     return values
+
+
+def zero_variance_hint(values: Mapping[str, Any]) -> tuple[str, str]:
+    """Which kind of groups teach nothing, and the likeliest reason."""
+    prefix = "trajectory/zero_variance_groups"
+    kinds = {kind: values[f"{prefix}/{kind}"] for kind in ("all_max", "all_min", "all_other")}
+    most = max(kinds, key=lambda kind: kinds[kind])
+    reason = {
+        "all_max": "all at the best reward so far, so the data is too easy by now",
+        "all_min": "all at the worst reward so far, so the data or the reward is too hard",
+        "all_other": "the reward hardly tells answers apart, or n_rollouts is too small",
+    }[most]
+    share, total = values["trajectory/zero_variance_share"], values["trajectory/groups"]
+    text = (
+        f"{share:.0%} of the groups gave all their rollouts the same reward and teach nothing "
+        f"({kinds['all_max']} at the best, {kinds['all_min']} at the worst, {kinds['all_other']} others of {total}): "
+        f"{reason}"
+    )
+    return f"zero variance {most}", text

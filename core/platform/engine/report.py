@@ -28,6 +28,7 @@ class ReportBook:
         self._groups = 0
         self._zero_variance = 0
         self._totals = {"rollouts": 0, "failed_rollouts": 0, "failed_rewards": 0, "zero_by_exception": 0}
+        self.judged: dict[str, int] = {}
 
     @classmethod
     def from_disk(cls, folder: Path) -> "ReportBook":
@@ -68,6 +69,10 @@ class ReportBook:
         for key in ("failed_rollouts", "failed_rewards", "zero_by_exception"):
             self._totals[key] += metrics[f"trajectory/{key}"]
 
+        for key in ("judged_rollouts", "judged_tokens", "failed_judgements"):
+            if (count := metrics.get(f"trace/distillation/{key}")) is not None:
+                self.judged[key] = self.judged.get(key, 0) + count
+
     def add_validation(self, step: int, metrics: Mapping[str, Any]) -> None:
         self.validations.append({"step": step, "mean": metrics.get("validation/data/reward/mean@1")})
 
@@ -98,6 +103,7 @@ class ReportBook:
             "validation": self.validations,
             "zero_variance_share": self._zero_variance / self._groups if self._groups else None,
             "totals": self._totals,
+            "teacher_judgements": self.judged or None,
             "functions": [_function(function) for function in functions],
             "failures": [
                 {"function": name, "kind": kind, "type": error_type, "count": count}

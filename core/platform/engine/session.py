@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentic_rl_tui.core.platform.engine.policy import Decision, ModelReply, ModelRequest, Place, Policy
-from agentic_rl_tui.core.platform.engine.wrappers import text_of
+from agentic_rl_tui.core.platform.engine.wrappers import spoken, text_of
 
+Draft = tuple[list[dict[str, Any]], str]
 _DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -55,13 +56,18 @@ class ModelCall:
 
 @dataclass(slots=True)
 class Session:
-    """Open while its rollout runs. key is the bearer key that stands for this rollout alone."""
+    """Open while its rollout runs. key is the bearer key that stands for this rollout alone.
+
+    drafts holds what a teacher judges: for each decision what was asked and what was answered.
+    """
 
     policy: Policy
     place: Place
     key: str = field(default_factory=lambda: f"sk-rollout-{secrets.token_urlsafe(24)}", repr=False)
     calls: list[ModelCall] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
+    keeps_drafts: bool = False
+    drafts: list[Draft] = field(default_factory=list)
     is_open: bool = True
     is_cut: bool = False
     _seen: Counter[str] = field(default_factory=Counter, repr=False)
@@ -86,6 +92,12 @@ class Session:
     ) -> None:
         shared, rest, tools = self._delta(request)
         answers = [message_of(completion) for completion in reply.completions]
+        if self.keeps_drafts:
+            self.drafts += [
+                (request.messages, spoken(answer))
+                for answer, completion in zip(answers, reply.completions, strict=True)
+                if completion.decision is not None
+            ]
         chosen = [completion.decision for completion in reply.completions if completion.decision is not None]
         self.decisions += chosen
         self.is_cut = self.is_cut or any(completion.finish_reason == "length" for completion in reply.completions)

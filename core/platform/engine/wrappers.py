@@ -1,7 +1,7 @@
 """How a prompt wants its answer written, and other ways to write one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,3 +64,10 @@ def text_of(message: dict[str, Any]) -> str:
         parts = (part.get("text") for part in content if isinstance(part, dict))
         return "\n".join(part for part in parts if isinstance(part, str))
     return ""
+
+
+def spoken(message: Mapping[str, Any]) -> str:
+    """What a message says: its text, and its tool calls as ``name(arguments)``."""
+    calls = [call.get("function") or {} for call in message.get("tool_calls") or ()]
+    said = [text_of(dict(message)), *(f"{call.get('name')}({call.get('arguments')})" for call in calls)]
+    return "\n".join(part for part in said if part)

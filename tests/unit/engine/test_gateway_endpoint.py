@@ -102,7 +102,7 @@ async def test_tool_calls_and_missing_usage() -> None:
 
 @pytest.mark.parametrize("fault", [busy(), busy(503), httpx.ConnectError("refused"), httpx.ReadTimeout("slow")])
 async def test_passing_faults_are_tried_again(monkeypatch: pytest.MonkeyPatch, fault: Any) -> None:
-    monkeypatch.setattr("agentic_rl_tui.core.platform.engine.endpoint.wait_exponential_jitter", lambda **_: lambda _: 0)
+    monkeypatch.setattr("agentic_rl_tui.core.platform.engine.endpoint_client._BACKOFF", lambda _: 0)
     upstream = Upstream(fault, fault, ok())
     reply = await ask(upstream)
     assert len(upstream.requests) == 3

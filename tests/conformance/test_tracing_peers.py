@@ -1,4 +1,4 @@
-"""Real agents' libraries against the local model: LangChain, LangGraph, MCP. Runs where they are installed."""
+"""Real agents' libraries against the local model: LangChain, LangGraph, MCP."""
 
 import asyncio
 import socket
@@ -21,15 +21,15 @@ from agentic_rl_tui.core.tracing.collect import judge, spans_of, tool_results
 from agentic_rl_tui.core.tracing.model import Completeness, Span
 
 pytestmark = pytest.mark.conformance
-for peer in ("langchain_openai", "langgraph", "mcp", "langchain_mcp_adapters"):
-    pytest.importorskip(peer)
 
 ROW = Row.of(0, {"messages": [{"role": "user", "content": "What is 12 * 7?"}], "rollout_extra": {"solution": "84"}})
 SERVER = """
+from agentic_rl_tui.core.tracing.api import observe_tool  # what the documented name stands for
 from mcp.server.fastmcp import FastMCP
 server = FastMCP("shop")
 
 @server.tool()
+@observe_tool
 def price(item: str) -> str:
     return f"{item} costs 3"
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.textfile import write_atomic
 
 USER_FILE = "config.toml"
+_MARK = b"\xef\xbb\xbf"
 
 
 def prefer(key: str, value: Any, *, path: Path | None = None) -> Path:
@@ -27,12 +29,15 @@ def prefer(key: str, value: Any, *, path: Path | None = None) -> Path:
         handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            text = path.read_text("utf-8-sig") if path.exists() else ""
-            document = tomlkit.parse(text)
-            _set(document, key.split("."), value)
+            raw = path.read_bytes() if path.exists() else b""
+            mark = _MARK if raw.startswith(_MARK) else b""
+            document = tomlkit.parse(raw.removeprefix(mark).decode("utf-8"))
+            _set(document, _steps(key), value)
             if not path.exists():
                 path.touch(mode=0o600)
-            write_atomic(path.resolve(), tomlkit.dumps(document).encode())
+            elif key.endswith("api_key") and value is not None:
+                path.chmod(0o600)
+            write_atomic(path.resolve(), mark + tomlkit.dumps(document).encode())
         finally:
             os.close(handle)
     except OSError as error:
@@ -44,17 +49,39 @@ def prefer(key: str, value: Any, *, path: Path | None = None) -> Path:
     return path
 
 
+def _steps(key: str) -> list[str]:
+    """Ids of actions are names with a dot, ``keys."jobs.cancel"``; every other dot leads into a table."""
+    first, _dot, rest = key.partition(".")
+    return [first, rest] if first == "keys" and rest else key.split(".")
+
+
 def _set(document: Any, steps: list[str], value: Any) -> None:
     import tomlkit
 
-    table = document
-    for step in steps[:-1]:
-        if step not in table:
-            if value is None:
-                return
-            table[step] = tomlkit.table()
-        table = table[step]
+    table, names = _found(document, steps)
+    for name in names[:-1]:
+        if value is None:
+            return
+        table[name] = tomlkit.table()
+        table = table[name]
     if value is None:
-        table.pop(steps[-1], None)
+        table.pop(names[-1], None)
     else:
-        table[steps[-1]] = value
+        table[names[-1]] = value
+
+
+def _found(table: Any, steps: list[str]) -> tuple[Any, list[str]]:
+    """The deepest table on the way that is there, and what is left of the way; a name may hold dots either way."""
+    names = ".".join(steps).split(".")
+    for length in range(len(names), 0, -1):
+        name = ".".join(names[:length])
+        if name not in table:
+            continue
+        if length == len(names):
+            return table, [name]
+        if isinstance(table[name], Mapping):
+            rest = names[length:]
+            return _found(table[name], [".".join(rest)] if length < len(names) and len(steps) == 2 else rest)
+    if names[0] in table:
+        raise TypeError(f"{names[0]} is no table")
+    return table, steps

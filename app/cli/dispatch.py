@@ -62,6 +62,14 @@ def connection_arguments(parser: argparse.ArgumentParser, *, default: object = N
     )
 
 
+def inner_parsers(parser: argparse.ArgumentParser) -> "dict[str, argparse.ArgumentParser]":
+    """The parsers of a verb's own actions, by name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the app or a verb. Never raises: what goes wrong is told on stderr."""
     _speak()
@@ -120,6 +128,8 @@ def _run(options: argparse.Namespace) -> int:
     parser = Parser(prog=f"{PROGRAM} {verb.name}", description=_("{summary}.").format(summary=_(verb.summary)))
     connection_arguments(parser, default=argparse.SUPPRESS)
     module.arguments(parser)
+    for inner in inner_parsers(parser).values():
+        connection_arguments(inner, default=argparse.SUPPRESS)
     rest = ["--help", *options.rest] if options.help else options.rest
     chosen = parser.parse_args(rest, argparse.Namespace(**vars(options)))
     result: int = module.run(chosen)

@@ -35,6 +35,7 @@ Local platform
 
 This program
   doctor       Look at the surroundings and say what to do
+  config       Show or change settings: list, get, set, unset, path
   keys         Show the keys in force and their problems
   completion   Print a completion script for bash, zsh or fish
 

@@ -48,6 +48,7 @@ VERBS = (
     Verb("serve", "serve", N_("Local platform"), N_("Run the local platform in the foreground")),
     Verb("platform", "platform", N_("Local platform"), N_("Show, stop, reset, export or import the local platform")),
     Verb("doctor", "doctor", N_("This program"), N_("Look at the surroundings and say what to do")),
+    Verb("config", "config", N_("This program"), N_("Show or change settings: list, get, set, unset, path")),
     Verb("keys", "keys", N_("This program"), N_("Show the keys in force and their problems")),
     Verb("completion", "completion", N_("This program"), N_("Print a completion script for bash, zsh or fish")),
 )

@@ -155,7 +155,7 @@ def cli() -> str:
     """Every verb with its own help text."""
     from importlib import import_module
 
-    from agentic_rl_tui.app.cli.dispatch import PROGRAM, Parser, connection_arguments
+    from agentic_rl_tui.app.cli.dispatch import PROGRAM, Parser, connection_arguments, inner_parsers
     from agentic_rl_tui.app.cli.help import HELP
     from agentic_rl_tui.app.cli.verbs import VERBS
 
@@ -167,6 +167,9 @@ def cli() -> str:
         sink = StringIO()
         parser.print_help(sink)
         parts += [f"## {verb.name}", f"```text\n{sink.getvalue().rstrip()}\n```"]
+        for name, inner in inner_parsers(parser).items():
+            inner.formatter_class = _formatter()
+            parts += [f"### {verb.name} {name}", f"```text\n{inner.format_help().rstrip()}\n```"]
     return _page(parts)
 
 

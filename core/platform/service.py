@@ -16,6 +16,7 @@ from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.paths import PlatformPaths, private_dir
 from agentic_rl_tui.core.platform import crash, wire
 from agentic_rl_tui.core.platform.bell import Bell
+from agentic_rl_tui.core.platform.clock import ClockWatch
 from agentic_rl_tui.core.platform.composition import engine_scheduler
 from agentic_rl_tui.core.platform.engine import EngineOptions
 from agentic_rl_tui.core.platform.engine.practice_room import PracticeRoom
@@ -88,7 +89,9 @@ class Platform:
         self.database = database or Database(self.paths.database)
         self.bell = Bell()
         self.tasks = Tasks()
-        self.jobs = Jobs(self.database, self.bell, on_step=self.options.faults.fail_step)
+        self.jobs = Jobs(
+            self.database, self.bell, clock_set_by=ClockWatch().set_by, on_step=self.options.faults.fail_step
+        )
         self.files = Files(self.database, self.paths.files)
         self.functions = Functions(self.database)
         self.job_logs = JobLogs(self.paths.logs / "jobs", self.bell)

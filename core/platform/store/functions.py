@@ -187,7 +187,7 @@ class Functions:
         return None if row is None else _instance(row)
 
     def instances_of_job(self, job_id: str) -> list[StoredInstance]:
-        rows = self._database.rows(f"{_INSTANCE} where job_id = ? order by created_at", (job_id,))
+        rows = self._database.rows(f"{_INSTANCE} where job_id = ? order by rowid", (job_id,))
         return [_instance(row) for row in rows]
 
     def instance_ids(self) -> set[str]:

@@ -46,6 +46,8 @@ class Jobs:
     """Implements ``ports.JobStore``. Rings the bell with the job's id after each change.
 
     on_step hears of each progress with the job's id and step; what it raises reaches the engine.
+    clock_set_by tells by how many seconds the clock was set since it was last asked: the times of jobs that have not
+    ended are moved along, so that how long a job waited and ran is what really passed.
     """
 
     def __init__(
@@ -54,8 +56,10 @@ class Jobs:
         bell: Bell,
         *,
         clock: Callable[[], float] = time.time,
+        clock_set_by: Callable[[], float] = lambda: 0.0,
         on_step: Callable[[str, int], None] | None = None,
     ) -> None:
+        self._clock_set_by = clock_set_by
         self._database = database
         self._bell = bell
         self._clock = clock
@@ -66,6 +70,7 @@ class Jobs:
         self, request: Mapping[str, Any], *, training_type: str, workspace_id: str | None = None
     ) -> StoredJob:
         """Store a checked request as a PENDING job under an id nobody has."""
+        await self._follow_clock()
         model = str(request["model"])
         now = self._clock()
         values: dict[str, object] = {
@@ -173,6 +178,7 @@ class Jobs:
     async def move(
         self, job_id: str, target: JobStatus, *, code: str | None = None, message: str | None = None
     ) -> bool:
+        await self._follow_clock()
         allowed = sorted(sources(target))
         values = {
             "job_id": job_id,
@@ -191,11 +197,16 @@ class Jobs:
         return bool(moved)
 
     async def set_progress(self, job_id: str, progress: JobProgress) -> None:
+        await self._follow_clock()
         text = progress.model_dump_json(exclude_none=True)
         await self._database.execute(_PROGRESS, (text, job_id))
         self._bell.ring(job_id)
         if self._on_step is not None:
             self._on_step(job_id, progress.step)
+
+    async def _follow_clock(self) -> None:
+        if moved := self._clock_set_by():
+            await self._database.execute(_SHIFT, {"moved": moved, **_TERMINAL})
 
     async def set_output(self, job_id: str, finetuned_output: str) -> None:
         await self._database.execute(
@@ -219,9 +230,16 @@ update jobs set
     status = :target,
     code = coalesce(:code, code),
     message = coalesce(:message, message),
-    started_at = case when :starts then coalesce(started_at, :now) else started_at end,
-    ended_at = case when :ends then :now else ended_at end
+    started_at = case when :starts then coalesce(started_at, max(:now, created_at)) else started_at end,
+    ended_at = case when :ends then max(:now, coalesce(started_at, created_at)) else ended_at end
 where job_id = :job_id
+"""
+
+_TERMINAL = {f"end{number}": status.value for number, status in enumerate(sorted(TERMINAL))}
+
+_SHIFT = f"""
+update jobs set created_at = created_at + :moved, started_at = started_at + :moved
+where status not in ({", ".join(f":{name}" for name in _TERMINAL)})
 """
 
 

@@ -179,6 +179,10 @@ class FakeBackend:
         if job_id in self.store and not self.store[job_id].is_terminal:
             await asyncio.Event().wait()
 
+    async def log_size(self, job_id: str) -> int:
+        self._check()
+        return len(self.logs.get(job_id, ()))
+
     async def cancel(self, job_id: str) -> None:
         self.calls.append(("cancel", job_id))
         self._check()
@@ -259,6 +263,7 @@ class FakeBackend:
     async def traces(self, query: dict[str, Any]) -> tuple[list[Run], int] | None:
         self._check()
         found = [run for run, _ in self.kept_traces if not query.get("job_id") or run.job_id == query["job_id"]]
+        found = [run for run in found if query.get("rollout_id", run.rollout_id) == run.rollout_id]
         found = [run for run in found if query.get("text", "") in f"{run.function} {run.rollout_id} {run.status}"]
         found = [run for run in found if run.errors or not query.get("errors")]
         found = [run for run in found if not run.completeness.is_complete or not query.get("incomplete")]
@@ -341,6 +346,17 @@ def sample_log(steps: int = 28) -> list[str]:
             "actor/entropy": round(1.4 - step * 0.021 + dice.random() * 0.02, 4),
             "timing/s/rollout/mean": round(0.12 + dice.random() * 0.02, 4),
             "trajectory/failed_rollouts": int(step == 17),
+            "trajectory/groups": 8,
+            "trajectory/total": 64,
+            "trajectory/scored": 64 - int(step == 17),
+            "trajectory/zero_variance_groups": 1 + step // 12,
+            "trajectory/zero_variance_groups/all_max": step // 12,
+            "trajectory/zero_variance_groups/all_min": 1,
+            "trajectory/zero_variance_groups/all_other": 0,
+            "trajectory/zero_by_judgement": max(0, 14 - step // 3),
+            "trajectory/zero_by_exception": 0,
+            "critic/rewards/max": 1.0,
+            "critic/rewards/min": 0.0,
             "trace/reward_metrics/answer/reward_score/avg": rewards[step - 1],
             "trace/reward_metrics/style/reward_score/avg": round(min(1.0, rewards[step - 1] * 0.6 + 0.3), 4),
         }
@@ -497,6 +513,7 @@ def sample_rollout(number: int, score: float | None) -> dict[str, Any]:
     record = {
         "step": 28,
         "rollout": number,
+        "rollout_id": f"train-28-31-{number}",
         "reward": score,
         "advantage": None if score is None else round(score - 0.72, 3),
         "completion_tokens": 180 + number * 7,

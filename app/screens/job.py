@@ -17,10 +17,10 @@ from agentic_rl_tui.app.backend import LogChunk, LogNote
 from agentic_rl_tui.app.feed import JobFeed, open_store
 from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.poll import Pulse, delay_s
-from agentic_rl_tui.app.present.job import clean
+from agentic_rl_tui.app.present.job import clean, stall_line
 from agentic_rl_tui.app.present.jobs import JobRow, job_row
 from agentic_rl_tui.app.present.metrics import reward_bounds
-from agentic_rl_tui.app.present.states import job_look
+from agentic_rl_tui.app.present.states import job_look, stalled_look
 from agentic_rl_tui.app.present.times import stale_note
 from agentic_rl_tui.app.screens.job_logs import JobLogs
 from agentic_rl_tui.app.screens.job_marks import JobMarks
@@ -29,6 +29,7 @@ from agentic_rl_tui.app.screens.job_panes import JobPane, JobPanes
 from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.traces_list import TraceList
+from agentic_rl_tui.app.screens.traces_of import open_trace
 from agentic_rl_tui.app.surfaces import Outage
 from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, NotFound
@@ -133,6 +134,8 @@ class JobScreen(JobPanes, JobMarks):
     def _loaded(self, event: Loaded) -> None:
         if self.job is not None and not self.job.is_terminal and event.job.is_terminal:
             self.arl.tell_end(event.job)
+        self.arl.watch_jobs((event.job,))
+        self.arl.tell_stalls((event.job,))
         self.job = event.job
         self._report = event.report
         self._outage.succeeded(self.arl.clock())
@@ -208,6 +211,7 @@ class JobScreen(JobPanes, JobMarks):
             self._plan_show()
             self.follow()
         elif self.feed.take(event.chunk):
+            self.arl.stalls.lines(self.job_id, len(self.feed.source), self.arl.clock())
             self._stream_note = ()
             self._plan_show()
 
@@ -250,7 +254,8 @@ class JobScreen(JobPanes, JobMarks):
             heading.title = self.job_id
             heading.facts = ((_("reading …"), "$muted"),)
             return
-        look = job_look(job.status)
+        stalled_s = self.arl.stalls.stalled_s(self.job_id, self.arl.clock())
+        look = job_look(job.status) if stalled_s is None else stalled_look()
         heading.title = clean(job.job_name or job.job_id)
         heading.facts = ((look.label, look.style), (f"  {clean(job.job_id)}", "$faint"))
         heading.note = self._age_note()
@@ -261,6 +266,7 @@ class JobScreen(JobPanes, JobMarks):
             now=self.arl.clock(),
             zone=self.zone,
             note=self.arl.notes.get(self.job_id),
+            stall=stall_line(job, stalled_s, self.arl.stalls.usual_step_s(self.job_id)),
         )
         self.refresh_hints()
 
@@ -313,7 +319,7 @@ class JobScreen(JobPanes, JobMarks):
         if name == "metrics":
             from agentic_rl_tui.app.screens.job_metrics import JobMetrics
 
-            return JobMetrics()
+            return JobMetrics(self.job_id, self.job.job_name or self.job_id if self.job is not None else self.job_id)
         if name == "traces":
             return TraceList(self.job_id, id="traces")
         return JobTrajectories(self.job_id, lambda: reward_bounds(self.feed.book))
@@ -350,10 +356,20 @@ class JobScreen(JobPanes, JobMarks):
         return self.rows
 
     def why_not(self, action_id: str) -> str | None:
+        if action_id == "job.trace":
+            return None if self._rollout_id else _("Open a sample of the trajectories first: a rollout has a trace")
         return self.objection(action_id.partition(".")[2], self.rows) if action_id.startswith("job.") else None
 
     def action_copy(self) -> None:
         self.arl.copy(self.job_id, _("job id"))
+
+    @property
+    def _rollout_id(self) -> str:
+        return self.pane.rollout_id if isinstance(self.pane, JobTrajectories) else ""
+
+    def action_trace(self) -> None:
+        if self.may("job.trace"):
+            open_trace(self, self.job_id, self._rollout_id)
 
     def action_cancel(self) -> None:
         if self.may("job.cancel"):

@@ -89,7 +89,7 @@ class TalkView(LogView):
 
 
 class JobTrajectories(RolloutReader):
-    """In: `load`, `go_to_step`. Out: `StateChanged`. Enter goes a level deeper, escape comes back.
+    """In: `load`, `show_groups`. Out: `StateChanged`. Enter goes a level deeper, escape comes back.
 
     known: the least and greatest reward of the job so far, where that is known from elsewhere.
     """
@@ -100,6 +100,7 @@ class JobTrajectories(RolloutReader):
         self.level = "steps"
         self.place = Place("train", 0)
         self.filter_text = ""
+        self._wants_flat = False
         self.records: list[Mapping[str, Any]] = []
         self.talking = ""
         self.is_folded = True
@@ -152,6 +153,9 @@ class JobTrajectories(RolloutReader):
         is_other = event.place != self.place or self.level != "samples"
         self.place = event.place
         rows = sample_rows(event.page, self._known())
+        if self._wants_flat:
+            self._wants_flat = False
+            self.filter_text = KINDS[1] if any(row.facts.spread.is_flat for row in rows) else ""
         self.samples.items = rows
         self.samples.match = sample_match(self.filter_text)
         if is_other:
@@ -189,9 +193,9 @@ class JobTrajectories(RolloutReader):
 
     # Going
 
-    def go_to_step(self, step: int, text: str = "") -> None:
-        """Show the samples of a training step through a filter."""
-        self.filter_text = text
+    def show_groups(self, step: int) -> None:
+        """Show the samples of a training step, only those without spread where there are any."""
+        self._wants_flat = True
         self.read_samples(Place("train", step))
 
     def _go(self, level: str) -> None:
@@ -248,6 +252,13 @@ class JobTrajectories(RolloutReader):
         later = [row.step for row in rows if row.step > self.place.step]
         earlier = [row.step for row in reversed(rows) if row.step < self.place.step]
         self.turn(self.place, later if event.direction > 0 else earlier, is_sample=self.level != "samples")
+
+    @property
+    def rollout_id(self) -> str:
+        """Of the rollout that is looked at; empty at the levels above."""
+        key = {"talk": self.talking, "group": next(iter(self.group.picked), "")}.get(self.level, "")
+        record = next((item for item in self.records if str(item.get("rollout", 0)) == key), {})
+        return str(record.get("rollout_id") or "")
 
     # Filters
 

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from agentic_rl_tui.app.screens.job import JobScreen
 from agentic_rl_tui.app.screens.traces import TracesScreen
 from agentic_rl_tui.app.screens.traces_list import TraceList
 from agentic_rl_tui.app.screens.traces_run import TraceScreen
@@ -107,6 +108,30 @@ async def test_the_tab_of_a_job_shows_its_runs_only(scenes: Any, settle: Any) ->
         await settle(pilot)
         assert isinstance(app.screen, TraceScreen)
         assert app.screen.query_one(HeaderBar).active == "jobs"
+
+
+async def test_the_trace_of_a_rollout_among_the_trajectories(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    app = scenes.app(backend)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        for key in ("enter", "left_square_bracket", "left_square_bracket", "T"):
+            await pilot.press(key)
+            await settle(pilot)
+        assert isinstance(app.screen, JobScreen)
+        for key in ("enter", "j", "enter", "right", "right", "T"):
+            await pilot.press(key)
+            await settle(pilot)
+        assert isinstance(app.screen, TraceScreen)
+        assert app.screen._run is not None
+        assert app.screen._run.rollout_id == "train-28-31-2"
+        assert app.screen.query_one(HeaderBar).active == "jobs"
+        # Back among the trajectories; the first rollout of the group left no trace.
+        for key in ("escape", "left", "left", "enter", "T"):
+            await pilot.press(key)
+            await settle(pilot)
+        assert isinstance(app.screen, JobScreen)
+        assert app.screen.query_one("#trajectories").level == "talk"
 
 
 async def test_export_and_import(scenes: Any, settle: Any, tmp_path: Path) -> None:

@@ -222,6 +222,7 @@ def _tell(report: Any, options: argparse.Namespace) -> int:
                 latency=report.latency_s * 1000, start=report.start_s * 1000
             ),
             _("model calls"): _calls_text(report.model_calls),
+            _("trace"): None if report.completeness is None else report.completeness.text,
             "output": report.output,
         }
     )
@@ -284,6 +285,9 @@ def _data(report: Any) -> dict[str, Any]:
             }
             for call in report.model_calls
         ],
+        "trace": None if report.completeness is None else {
+            **report.completeness.record(), "spans": [span.record() for span in report.spans],
+        },
         "output": report.output,
         "problems": [str(problem) for problem in report.problems],
         "error": None if report.error is None else f"{report.error.type}: {report.error.message}",

@@ -104,7 +104,9 @@ def apply(
     chosen = _chosen(fixes)
     source, target = chosen[0].file, Path(destination)
     if target.exists() and not overwrite:
-        raise InputError(f"{target} exists", advice=_("Choose another name, or allow it to be replaced."))
+        raise InputError(
+            _("{target} exists").format(target=target), advice=_("Choose another name, or allow it to be replaced.")
+        )
     try:
         return _write(chosen, source, target, progress)
     except OSError as error:

@@ -292,8 +292,11 @@ class _Scanner:
                 break
             if not char or char == "\\":
                 self._stop(_("a text that does not end; a double quote is missing"), index=start, path=path)
-            name = _("a NUL byte") if char == "\0" else _("a raw control character U+{code:04X}").format(code=ord(char))
-            self._fault("control", self.at, path, f"{name} in a text")
+            if char == "\0":
+                told = _("a NUL byte in a text")
+            else:
+                told = _("a raw control character U+{code:04X} in a text").format(code=ord(char))
+            self._fault("control", self.at, path, told)
             self.at += 1
         raw = text[start + 1 : self.at]
         self.at += 1

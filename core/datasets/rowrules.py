@@ -349,5 +349,11 @@ def _kind(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
-    names = {str: "a text", int: "a number", float: "a number", list: "a list", dict: _("an object")}
+    names = {
+        str: _("a text"),
+        int: _("a number"),
+        float: _("a number"),
+        list: _("a list"),
+        dict: _("an object"),
+    }
     return names.get(type(value), _("no JSON value"))

@@ -235,7 +235,7 @@ def open_rows(
                     progress(index._size, total)
     except IsADirectoryError as error:
         index.close()
-        raise InputError(f"{file} is a directory", advice="Name a file.") from error
+        raise InputError(_("{file} is a directory").format(file=file), advice=_("Name a file.")) from error
     except BaseException:
         index.close()
         raise

@@ -196,7 +196,7 @@ class ClassReader:
         if decorated is self._ref and "process" in own:
             self._report("process-replaced", _("@reward_func replaces this process; it never runs"), own["process"])
         if len(aggregates) > 1:
-            message = f"has {len(aggregates)} aggregates; only {aggregates[-1]} runs"
+            message = _("has {count} aggregates; only {last} runs").format(count=len(aggregates), last=aggregates[-1])
             self._report("several-aggregates", message, own.get(aggregates[-1]))
         if decorated is not None and not info.sub_rewards:
             self._report("no-subs", _("has @reward_func but no sub-reward, so every score is 0"))

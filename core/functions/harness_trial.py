@@ -151,7 +151,7 @@ def find_class(workspace: Path, classpath: ClassPath | str, discovery: Discovery
     found = discovery or discover(workspace)
     resolution = found.resolve(classpath)
     if resolution.info is None:
-        meant = " or ".join(resolution.suggestions)
+        meant = ", ".join(resolution.suggestions)
         raise InputError(
             resolution.message,
             advice=_("Perhaps {meant} is meant.").format(meant=meant) if meant else _("Check the classpath."),

@@ -74,7 +74,7 @@ def _check_class(
     if info is None:
         resolution = index.scan().resolve(classpath)
         meant = (
-            _("Perhaps {meant} is meant.").format(meant=" or ".join(resolution.suggestions))
+            _("Perhaps {meant} is meant.").format(meant=", ".join(resolution.suggestions))
             if resolution.suggestions
             else ""
         )

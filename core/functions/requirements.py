@@ -210,7 +210,7 @@ def _check_imports(imported: Iterable[ImportedModule], names: frozenset[str]) ->
         if names & set(wanted):
             continue
         bringers = sorted(name for name in names if BROUGHT_ALONG.get(name, frozenset()) & set(wanted))
-        advice = f"Add {wanted[0]} to {REQUIREMENTS_FILE}."
+        advice = _("Add {name} to {file}.").format(name=wanted[0], file=REQUIREMENTS_FILE)
         if set(wanted) & PREINSTALLED:
             message = _("imports {module}, which is there only because the runtime's SDK brings it").format(
                 module=item.module

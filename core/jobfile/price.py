@@ -14,6 +14,7 @@ from agentic_rl_tui.core.paths import config_dir
 
 _OWN = Path(__file__).with_name("prices.toml")
 _APART = N_("functions and traces are billed apart")
+BILLED_BY = {"minute": N_("minute"), "hour": N_("hour")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,11 @@ def estimate(
     unit = fitting[0]
     per_hour = unit.per_hour * units
     basis = _("{units} x {code} at {per_hour:g} {currency} an hour, billed by the {billed_by}").format(
-        units=units, code=unit.code, per_hour=unit.per_hour, currency=unit.currency, billed_by=unit.billed_by
+        units=units,
+        code=unit.code,
+        per_hour=unit.per_hour,
+        currency=unit.currency,
+        billed_by=_(BILLED_BY.get(unit.billed_by, unit.billed_by)),
     )
     total = None
     if hours is not None:

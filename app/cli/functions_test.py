@@ -70,11 +70,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    from dataclasses import replace
-
     from agentic_rl_tui.app.cli.functions_local import found_class
     from agentic_rl_tui.core.functions.discovery import discover
     from agentic_rl_tui.core.functions.harness import RowSource, TrialOptions, read_rows, try_function
+    from agentic_rl_tui.core.functions.harness_traces import with_model_calls
     from agentic_rl_tui.core.models.kinds import FunctionKind
 
     workspace = workspace_of(options)
@@ -103,7 +102,7 @@ async def _run(options: argparse.Namespace) -> int:
         )  # fmt: skip
         report = await try_function(workspace, info.classpath, source, **shared)
         if resource is not None and not options.model:
-            report = replace(report, model_calls=await _model_calls(options, resource))
+            report = with_model_calls(report, await _model_calls(options, resource))
     return _tell(report, options)
 
 
@@ -118,7 +117,12 @@ async def _model_calls(options: argparse.Namespace, resource: Any) -> tuple[Any,
         calls = await practice_calls(client.transport, resource.api_key)
     return tuple(
         ModelCall(
-            resource.model_name, call["prompt_tokens"], call["completion_tokens"], call["latency_s"], call.get("error")
+            resource.model_name,
+            call["prompt_tokens"],
+            call["completion_tokens"],
+            call["latency_s"],
+            call.get("error"),
+            call.get("span", ""),
         )
         for call in calls
     )

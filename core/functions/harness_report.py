@@ -50,13 +50,14 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call of the model, as whoever serves it recorded it. latency in seconds."""
+    """One call of the model, as whoever serves it recorded it. latency in seconds; span: id of the one it came from."""
 
     model: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
     latency_s: float = 0.0
     error: str | None = None
+    span: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class TestReport:
 
     score is None where there is none; of a group it is the mean of `scores`. error.traceback holds the user's frames,
     error.full_traceback all. start_s: from the package to a ready worker. completeness: how much of what happened the
-    spans tell; None where nothing was called that could have been traced.
+    spans tell; None where nothing was called that could have been traced. trace_records: what the worker noted of it.
     """
 
     __test__ = False
@@ -93,6 +94,7 @@ class TestReport:
     row_index: int | None = None
     spans: tuple[Span, ...] = ()
     completeness: Completeness | None = None
+    trace_records: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def is_ok(self) -> bool:

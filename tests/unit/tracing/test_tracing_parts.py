@@ -3,13 +3,19 @@
 import contextlib
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic_rl_tui.core.functions.calls import CallStatus
+from agentic_rl_tui.core.functions.harness_report import ModelCall, Stage, TestReport
+from agentic_rl_tui.core.functions.harness_traces import with_model_calls
 from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.kinds import FunctionKind
+from agentic_rl_tui.core.models.processors import ClassPath
 from agentic_rl_tui.core.tracing import otlp, payload
 from agentic_rl_tui.core.tracing.collect import Tally, judge, spans_of
 from agentic_rl_tui.core.tracing.export import target_of
@@ -205,3 +211,27 @@ def test_the_tree_shows_orphans_rings_and_folds() -> None:
     ]  # fmt: skip
     folded = [item.attributes["n"] for _, item in depth_first(spans[:4], folded=frozenset({f"{1:016x}"}))]
     assert folded == [1, 4]
+
+
+def test_a_try_is_judged_by_what_the_models_server_saw() -> None:
+    report = TestReport(
+        ClassPath("agent", "R"),
+        FunctionKind.ROLLOUT,
+        Stage.CALL,
+        CallStatus.OK,
+        {"messages": []},
+        output={"agent_output": {"messages": [{"role": "tool", "content": "84"}]}},
+    )
+    counted = with_model_calls(report, [ModelCall("practice")])
+    assert counted.completeness is not None
+    assert counted.completeness.text == (
+        "LLM 0/1, tools 0/1: trace_client() was never called; trace_tool() was never called"
+    )
+    assert [caution.rule for caution in counted.warnings] == ["not-traced"]
+    spans = (span(1), span(2))
+    named = with_model_calls(
+        replace(counted, spans=spans, output={}), [ModelCall("practice", span=item.span_id) for item in spans]
+    )
+    assert named.completeness is not None
+    assert (named.completeness.text, named.completeness.linked) == ("LLM 2/2, tools 0/0", 2)
+    assert named.warnings == ()

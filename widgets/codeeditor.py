@@ -5,22 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 from textual import events
-from textual.document._edit import Edit
-from textual.document._wrapped_document import WrappedDocument
-from textual.geometry import Offset, Region, Size
+from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
-from textual.widgets.text_area import EditResult, Location
+from textual.widgets.text_area import Location
 
 from agentic_rl_tui.widgets.editor import Editor
-
-WINDOWED_FROM = 1_500
-"""Lines from which only what is seen, and some more, is highlighted."""
-_MARGIN = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +25,6 @@ class Mark:
     end: int
     glyph: str
     style: str
-
-
-class _Measured(WrappedDocument):
-    """A wrapped document that knows its height; the base class adds up every line for each line it draws."""
-
-    @property
-    def height(self) -> int:
-        return len(self._offset_to_line_info)
 
 
 class CodeEditor(Editor):
@@ -63,44 +48,12 @@ class CodeEditor(Editor):
         is_deletion: bool = False
 
     def __init__(self, **names: Any) -> None:
-        self._text_known: str | None = None
         self._marks: Mapping[int, Sequence[Mark]] = {}
-        self._window = (0, 0)
-        self._longest = 0
         super().__init__(**names)
         self.has_popup = False
         self.enter_chooses = False
 
     # Text
-
-    @property
-    def text(self) -> str:
-        """The whole text; joined once between two edits."""
-        if self._text_known is None:
-            self._text_known = self.document.text
-        return self._text_known
-
-    @text.setter
-    def text(self, value: str) -> None:
-        self.load_text(value)
-
-    def _set_document(self, text: str, language: str | None) -> None:
-        self._text_known = None
-        super()._set_document(text, language)
-        self.wrapped_document.__class__ = _Measured
-        self._longest = max(map(cell_len, self.document.lines), default=0)
-
-    def edit(self, edit: Edit) -> EditResult:
-        self._text_known = None
-        return super().edit(edit)
-
-    def _undo_batch(self, edits: Sequence[Edit]) -> None:
-        self._text_known = None
-        super()._undo_batch(edits)
-
-    def _redo_batch(self, edits: Sequence[Edit]) -> None:
-        self._text_known = None
-        super()._redo_batch(edits)
 
     def become(self, start: int, end: int, replacement: str) -> None:
         """Replace text[start:end] as one step of the undo history; the cursor stays on its line."""
@@ -153,46 +106,6 @@ class CodeEditor(Editor):
             Segment(" ", style),
         ]
         return Strip([*gutter, *segments[1:]], strip.cell_length)
-
-    # Long files
-
-    def _build_highlight_map(self) -> None:
-        if self.document.line_count < WINDOWED_FROM:
-            super()._build_highlight_map()
-            return
-        self._line_cache.clear()
-        top = max(0, self.scroll_offset.y - _MARGIN)
-        self._highlight(top, self.scroll_offset.y + max(self.size.height, 50) + _MARGIN)
-
-    def _highlight(self, top: int, bottom: int) -> None:
-        """Highlight the lines from `top` to `bottom` only."""
-        self._window = (top, bottom)
-        self._highlights.clear()
-        if not self._highlight_query:
-            return
-        captures = self.document.query_syntax_tree(self._highlight_query, (top, 0), (bottom, 0))
-        for name, nodes in captures.items():
-            for node in nodes:
-                (first, start), (last, end) = node.start_point, node.end_point
-                for row in range(max(first, top), min(last, bottom) + 1):
-                    span = (start if row == first else 0, end if row == last else None, name)
-                    self._highlights[row].append(span)
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        if self.document.line_count >= WINDOWED_FROM:
-            first, last = self.scroll_offset.y, self.scroll_offset.y + self.size.height
-            if first < self._window[0] or last > self._window[1]:
-                self._build_highlight_map()
-        return super().render_lines(crop)
-
-    def _refresh_size(self) -> None:
-        if self.soft_wrap or self.document.line_count < WINDOWED_FROM:
-            super()._refresh_size()
-            return
-        row = self.cursor_location[0]
-        self._longest = max([self._longest, *map(cell_len, self.document.lines[max(0, row - 50) : row + 2])])
-        self.virtual_size = Size(self._longest + self.gutter_width + 1, self.document.line_count)
-        self._refresh_scrollbars()
 
     # Keys
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from rich.style import Style as RichStyle
-from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
+from agentic_rl_tui.widgets.longtext import LongTextArea
 from agentic_rl_tui.widgets.paint import Painted
 
 LANGUAGES = {
@@ -71,7 +71,7 @@ _SYNTAX = {
 }
 
 
-class Editor(TextArea, Painted):
+class Editor(LongTextArea, Painted):
     """In: `load` (a text and its language). Otherwise a `TextArea`; its syntax colours follow the theme."""
 
     DEFAULT_CSS = """

@@ -244,7 +244,9 @@ class FunctionsTry(FunctionsList):
         if row is not None:
             self._check_input(self.input.text, row)
 
-    @work(thread=True, exclusive=True, group="functions.check_input", exit_on_error=False)
+    @work(
+        thread=True, exclusive=True, group="functions.check_input", exit_on_error=False, description="check the input"
+    )
     def _check_input(self, text: str, row: FunctionRow) -> None:
         from agentic_rl_tui.core.functions.harness_inputs import check_input
         from agentic_rl_tui.core.sdk.jsonplaces import line_of

@@ -12,13 +12,14 @@ from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.present.columns import titled
 from agentic_rl_tui.app.present.jobfile import DIAGNOSTIC_COLUMNS, diagnostic_key, meaning_sections, verdict
 from agentic_rl_tui.app.screens.choose import Choice, Choose
-from agentic_rl_tui.app.screens.jobfile_assist import JobFileAssist
+from agentic_rl_tui.app.screens.jobfile_change import JobFileChange
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.workspaces import job_files
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading
+from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.codeeditor import CodeEditor
 from agentic_rl_tui.widgets.panels import Empty, Facts
 from agentic_rl_tui.widgets.popup import Popup
@@ -34,7 +35,7 @@ def find_job_file(workspace: Path) -> Path | None:
     return next(iter(job_files(workspace)), None)
 
 
-class JobFileScreen(JobFileAssist):
+class JobFileScreen(JobFileChange):
     """The text on the screen is checked after each pause in typing, in a thread; the file is written on save only."""
 
     place = "jobfile"
@@ -42,6 +43,7 @@ class JobFileScreen(JobFileAssist):
     BINDINGS = bindings("jobfile")
 
     _start_line = 0
+    _verdict: tuple[Span, ...] = ()
 
     def body(self) -> ComposeResult:
         yield Heading(id="jobfile-heading", classes="place-heading")
@@ -105,8 +107,9 @@ class JobFileScreen(JobFileAssist):
     def text_loaded(self) -> None:
         self.show_heading()
 
-    def show_meaning(self, document: "JobDocument", means: "Meaning | None") -> None:  # noqa: ARG002
+    def show_meaning(self, document: "JobDocument", means: "Meaning | None") -> None:
         self.query_one("#jobfile-meaning", Facts).sections = meaning_sections(means)
+        self._verdict = verdict(document)
 
     def show_heading(self) -> None:
         heading = self.query_one("#jobfile-heading", Heading)
@@ -118,7 +121,7 @@ class JobFileScreen(JobFileAssist):
         if self.file is not None and not self.file.is_exact:
             chips.append(Chip(_("! odd bytes are kept"), "$warn on $raised"))
         heading.chips = tuple(chips)
-        heading.note = verdict(self.document) if self.document is not None else ((_("checking …"), "$muted"),)
+        heading.note = self._verdict if self.document is not None else ((_("checking …"), "$muted"),)
         self.refresh_hints()
 
     # Verbs
@@ -143,7 +146,7 @@ class JobFileScreen(JobFileAssist):
         if not found:
             self.arl.refuse(_("There is no job file in this folder"))
             return
-        items = [Choice(path, path.name, "", _("open") if path == self.path else "") for path in found]
+        items = [Choice(path, path.name, "", _("is open") if path == self.path else "") for path in found]
 
         def chosen(choice: "Choice[Path] | None") -> None:
             if choice is not None:

@@ -88,7 +88,7 @@ class EditingScreen(PlaceScreen):
 
     # Drafts
 
-    @work(thread=True, exclusive=True, group="editing.draft_find", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="editing.draft_find", exit_on_error=False, description="look for a draft")
     def _find_draft(self, path: Path, text: str) -> None:
         draft = self.drafts.find(path)
         if draft is None:
@@ -192,7 +192,7 @@ class EditingScreen(PlaceScreen):
         if self.file is not None and self.is_current:
             self._look(self.file)
 
-    @work(thread=True, exclusive=True, group="editing.look", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="editing.look", exit_on_error=False, description="look at the disk")
     def _look(self, file: TextFile) -> None:
         try:
             now = file.changed_on_disk()

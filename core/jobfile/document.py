@@ -20,7 +20,7 @@ from agentic_rl_tui.core.jobfile.facts import RememberedFacts, WorkspaceFacts
 from agentic_rl_tui.core.jobfile.model import JobFile
 from agentic_rl_tui.core.jobfile.overrides import lay_over
 from agentic_rl_tui.core.jobfile.scenario import scenario_of
-from agentic_rl_tui.core.jobfile.tree import MappingNode, SyntaxProblem, parse
+from agentic_rl_tui.core.jobfile.tree import MappingNode, SyntaxProblem, parse, uncollected
 from agentic_rl_tui.core.jobfile.values import DROP
 from agentic_rl_tui.core.jobfile.walk import Walker
 from agentic_rl_tui.core.models.errors import ConfigError
@@ -108,7 +108,8 @@ def check(
     overrides win over the file: keys of the schema (nested, or dotted like ``training.hyper_parameters.n_epochs``)
     and the names of the command line's options (job_name, training_files, reward_classpaths, …).
     """
-    return _check(text, Path(path), facts, overrides, None)
+    with uncollected():
+        return _check(text, Path(path), facts, overrides, None)
 
 
 def _check(

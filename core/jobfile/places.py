@@ -79,6 +79,10 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip(" "))
 
 
+def _begins_item(text: str, indent: int) -> bool:
+    return text.startswith("-", indent) and text[indent + 1 : indent + 2] in ("", " ", "\t")
+
+
 @dataclass(frozen=True)
 class Place:
     """A cursor's place. path leads to the mapping or list the line belongs to; key is the line's own key."""
@@ -109,7 +113,9 @@ class Place:
         for row in range(self.row - 1, -1, -1):
             if depth == 0 and not in_item:
                 break
-            if _indent(self.lines[row]) > depth:
+            indent = _indent(self.lines[row])
+            if indent > depth or (in_item and indent == depth and _begins_item(self.lines[row], indent)):
+                # Inside something else, or another item of the same list.
                 continue
             line = self._line(row)
             if line.is_blank:
@@ -140,7 +146,11 @@ class Place:
         """Which item of its list a dash begins."""
         count = 0
         for above in range(row - 1, -1, -1):
-            if _indent(self.lines[above]) > dash:
+            indent = _indent(self.lines[above])
+            if indent > dash:
+                continue
+            if indent == dash and _begins_item(self.lines[above], indent):
+                count += 1
                 continue
             line = self._line(above)
             if line.is_blank:
@@ -175,6 +185,7 @@ class Place:
 
 def place_at(text: str, line: int, col: int) -> Place:
     """The place of a cursor counted from 1."""
-    lines = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
+    text = text.removeprefix("\ufeff")
+    lines = re.split(r"\r\n|\n|\r", text) if "\r" in text else text.split("\n")
     row = min(max(line - 1, 0), len(lines) - 1)
     return Place(lines, row, min(max(col - 1, 0), len(lines[row])))

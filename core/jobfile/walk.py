@@ -35,19 +35,6 @@ class Walker(ValueReader):
         super().__init__(context)
         self._budget = 20_000 + len(context.source.text)
         self._guesses = 0
-        self._readers: dict[Kind, Callable[[Node, Key, Path], Any]] = {
-            Kind.TEXT: self._text,
-            Kind.INT: self._number,
-            Kind.NUMBER: self._number,
-            Kind.BOOL: self._bool,
-            Kind.CHOICE: self._choice,
-            Kind.SECTION: self._section,
-            Kind.LIST: self._list,
-            Kind.TEXTS: self._texts,
-            Kind.NUMBERS: self._numbers,
-            Kind.VALUES: self._named_values,
-            Kind.ANY: self._any,
-        }
 
     def read(self) -> dict[str, Any]:
         """The values of the whole file; parts that could not be read are left out."""
@@ -98,7 +85,7 @@ class Walker(ValueReader):
             if isinstance(value_node, ScalarNode) and value_node.value == "" and not value_node.style:
                 value = self._null(key_node, entry, key, (*path, name))
             else:
-                value = self._readers[entry.kind](value_node, entry, (*path, name))
+                value = _READERS[entry.kind](self, value_node, entry, (*path, name))
             if value is not DROP:
                 values[name] = value
         return values
@@ -219,7 +206,7 @@ class Walker(ValueReader):
             return self._wrong(node, key)
         if not self._enter(node, path) or key.item is None:
             return DROP
-        return [self._readers[key.item.kind](item, key.item, (*path, index)) for index, item in enumerate(node.value)]
+        return [_READERS[key.item.kind](self, item, key.item, (*path, index)) for index, item in enumerate(node.value)]
 
     def _texts(self, node: Node, key: Key, path: Path) -> Any:
         if isinstance(node, SequenceNode):
@@ -296,6 +283,22 @@ class Walker(ValueReader):
             if value is not DROP:
                 found[name] = value
         return found
+
+
+# Not in the walker: it would hold itself, and with it every node of a large file until the collector comes.
+_READERS: Mapping[Kind, Callable[[Walker, Node, Key, Path], Any]] = {
+    Kind.TEXT: Walker._text,
+    Kind.INT: Walker._number,
+    Kind.NUMBER: Walker._number,
+    Kind.BOOL: Walker._bool,
+    Kind.CHOICE: Walker._choice,
+    Kind.SECTION: Walker._section,
+    Kind.LIST: Walker._list,
+    Kind.TEXTS: Walker._texts,
+    Kind.NUMBERS: Walker._numbers,
+    Kind.VALUES: Walker._named_values,
+    Kind.ANY: Walker._any,
+}
 
 
 def _no_key(name: str, path: Path, guess: str | None, *, is_given: bool) -> str:

@@ -54,6 +54,7 @@ SCOPES: Mapping[str, str] = {
     "functions": N_("Functions"),
     "traces": N_("Traces"),
     "trace": N_("One trace"),
+    "settings": N_("Settings"),
     "problems": N_("Problems"),
 }
 """Where an action works, with its title in the help."""
@@ -70,6 +71,7 @@ TOGETHER: tuple[frozenset[str], ...] = (
     frozenset({"app", "view", "table", "jobfile"}),
     frozenset({"app", "view", "table", "traces"}),
     frozenset({"app", "view", "table", "trace"}),
+    frozenset({"app", "view", "table", "settings"}),
     frozenset({"table", "problems"}),
 )
 """Scopes that can be heard at the same time: a key may mean one thing in each of these sets."""
@@ -87,6 +89,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.palette", "ctrl+p,:", N_("commands"), N_("find any command by name"), palette=False),
     Action("app.problems", "!", N_("problems"), N_("show every error kept in this session")),
     Action("app.theme", "f9", N_("theme"), N_("switch between the dark and the light theme")),
+    Action("app.settings", "~,f11", N_("settings"), N_("see and change settings, profiles and keys")),
     Action("app.profile", "@", N_("profile"), N_("switch to another profile")),
     Action("app.redraw", "ctrl+l", N_("redraw"), N_("draw the whole screen again")),
     Action("app.leave", "ctrl+q", N_("leave"), N_("leave; jobs go on"), priority=True),
@@ -280,6 +283,15 @@ ACTIONS: tuple[Action, ...] = (
         palette=False,
     ),
     Action("trace.copy", "y,c", N_("copy id"), N_("copy the id of this trace")),
+    Action("settings.use", "u", N_("use"), N_("work with the profile under the cursor")),
+    Action("settings.check", "c", N_("check"), N_("ask the profile's service whether it answers"), footer=5),
+    Action("settings.new", "n", N_("new profile"), N_("add a profile: a name, an address, a key")),
+    Action("settings.reset", "backspace", N_("default"), N_("take the value out of your file"), footer=2),
+    Action("settings.filter", "/", N_("filter"), N_("show only what holds some words"), footer=3),
+    Action("settings.next_tab", "],right", N_("next tab"), N_("to the next tab"), footer=4, palette=False),
+    Action(
+        "settings.previous_tab", "[,left", N_("previous tab"), N_("to the tab before"), "next_tab(-1)", palette=False
+    ),
     Action("workspace.unfold", "right,l", N_("unfold"), N_("open the folder"), palette=False),
     Action("workspace.fold", "left,h", N_("fold"), N_("close the folder, or go to the one around it"), palette=False),
     Action("workspace.edit", "e", N_("edit"), N_("edit the file here"), footer=2, dangerous=True),
@@ -384,6 +396,8 @@ _GLYPHS = {
     "left_square_bracket": "[",
     "right_square_bracket": "]",
     "full_stop": ".",
+    "tilde": "~",
+    "at": "@",
     "comma": ",",
     "up": "↑",
     "down": "↓",

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from agentic_rl_tui.app import keymap
 from agentic_rl_tui.app.connecting import changed
-from agentic_rl_tui.app.returning import Returning
+from agentic_rl_tui.app.refitting import Refitting
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog
 from agentic_rl_tui.app.view import View
 from agentic_rl_tui.app.where import PLACES, place_name
@@ -66,7 +66,7 @@ def _place(module: str, name: str) -> Callable[[], Screen[Any]]:
     return make
 
 
-class ArlApp(Returning):
+class ArlApp(Refitting):
     """Owns what all places share: backend, profile, health, problems, the way between places."""
 
     TITLE = "agentic-rl-tui"
@@ -118,10 +118,10 @@ class ArlApp(Returning):
         self._screen_stacks = {self._current_mode: []}
         for theme in themes.themes():
             self.register_theme(theme)
-        self.theme = self._chosen_theme()
+        self.theme = self.chosen_theme()
         self.show_profile()
 
-    def _chosen_theme(self) -> str:
+    def chosen_theme(self) -> str:
         """The user's theme; else the terminal's own colours where it has only sixteen, else the dark one."""
         wish = str(self.settings.get("tui.theme", ""))
         for name in (wish, f"arl-{wish}"):

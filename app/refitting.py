@@ -1,0 +1,75 @@
+"""Going by changed settings while the program runs: language, colours, keys."""
+
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from agentic_rl_tui.app import keymap
+from agentic_rl_tui.app.returning import Returning
+from agentic_rl_tui.app.where import PLACES
+from agentic_rl_tui.core.i18n import SETTING, _, language, set_language
+from agentic_rl_tui.widgets.bars import PlaceTab
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.settings import Settings
+
+_BETWEEN = "between"
+
+
+class Refitting(Returning):
+    """In: `take_up` with the key of a setting that has changed."""
+
+    settings: "Settings"
+    place_tabs: tuple[PlaceTab, ...] = ()
+
+    def action_settings(self) -> None:
+        from agentic_rl_tui.app.screens.base import PlaceScreen
+        from agentic_rl_tui.app.screens.settings import SettingsScreen
+
+        if isinstance(self.screen, PlaceScreen) and not isinstance(self.screen, SettingsScreen):
+            self.push_screen(SettingsScreen())
+
+    def take_up(self, key: str) -> None:
+        """Go by the new value of a setting at once where that can be done."""
+        if key == SETTING:
+            self.speak()
+        elif key == "tui.theme":
+            self.theme = self.chosen_theme()
+        elif key.startswith("keys."):
+            mine = keymap.user_keys(self.settings.values)
+            if not keymap.check_keymap(mine):
+                self.set_keymap(mine)
+
+    def chosen_theme(self) -> str:
+        raise NotImplementedError
+
+    def speak(self) -> None:
+        before = language()
+        wanted = self.settings.get(SETTING)
+        if set_language(None if wanted is None else str(wanted)) != before:
+            self.place_tabs = tuple(PlaceTab(name, key, _(title)) for name, key, title in PLACES)
+            self.call_later(self._show_again)
+
+    async def _show_again(self) -> None:
+        """Make every place anew, in the new language. Text that is not saved keeps its screen as it is."""
+        here = self.current_mode
+        had_settings = len(self.screen_stack) > 1
+        kept = [name for name, stack in self._screen_stacks.items() if any(_is_changed(item) for item in stack)]
+        if here in kept:
+            self.warn(_("Save the text that is being edited; its screen changes its words when it is opened again"))
+            return
+        self.add_mode(_BETWEEN, Screen)
+        await self.switch_mode(_BETWEEN)
+        for name in tuple(self._screen_stacks):
+            if name != _BETWEEN and name not in kept:
+                await self.remove_mode(name)
+                self.add_mode(name, type(self).MODES[name])
+        await self.switch_mode(here)
+        await self.remove_mode(_BETWEEN)
+        self.check_health()
+        if had_settings:
+            self.action_settings()
+
+
+def _is_changed(screen: "Screen[object]") -> bool:
+    return bool(getattr(screen, "is_changed", False))

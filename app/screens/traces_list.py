@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from agentic_rl_tui.app.present.traces import run_columns
+from agentic_rl_tui.app.present.traces import clean, run_columns
 from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.tracing.model import Run
@@ -38,6 +38,10 @@ class TraceList(Vertical):
         is_more: bool = False
 
     @dataclass
+    class Failed(Message):
+        error: ArlError
+
+    @dataclass
     class StateChanged(Message):
         pane: "TraceList"
 
@@ -50,6 +54,7 @@ class TraceList(Vertical):
         self.total = 0
         self.is_known = False
         self._is_kept = True
+        self._error: ArlError | None = None
 
     @property
     def arl(self) -> "ArlApp":
@@ -92,13 +97,21 @@ class TraceList(Vertical):
             found = await backend.traces(query)
         except ArlError as error:
             self.arl.fail(error, _("read the traces"))
+            self.post_message(self.Failed(error))
         else:
             runs, total = found if found is not None else ((), 0)
             self.post_message(self.Came(tuple(runs), total, found is not None, bool(before_ns)))
 
+    @on(Failed)
+    def _failed(self, event: Failed) -> None:
+        """What was read before stays."""
+        self._error = event.error
+        self._show_empty()
+
     @on(Came)
     def _came(self, event: Came) -> None:
         self.is_known = True
+        self._error = None
         self._is_kept = event.is_kept
         had_focus = self.table.has_focus or self.screen.focused is None
         if event.is_more:
@@ -127,7 +140,13 @@ class TraceList(Vertical):
         self.table.set_class(is_empty, "-empty")
         if not is_empty:
             return
-        if not self.is_known:
+        if self._error is not None:
+            empty.title = _("The traces could not be read")
+            empty.body = (
+                ((clean(self._error.message), "$failed"),),
+                (("ctrl+r", "$accent bold"), (f"  {_('asks again')}", "$muted")),
+            )
+        elif not self.is_known:
             empty.title, empty.body = _("Reading the traces …"), ()
         elif not self._is_kept:
             empty.title = _("The service keeps these traces")

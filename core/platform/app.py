@@ -40,11 +40,23 @@ class RequestIds:
         await self._app(scope, receive, send_with_id)
 
 
+class Split:
+    """Hands calls of functions to an application of their own, all else to the other."""
+
+    def __init__(self, app: ASGIApp, functions: ASGIApp) -> None:
+        self._app = app
+        self._functions = functions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_call = scope["type"] == "http" and scope["path"].startswith(trigger.PREFIX)
+        await (self._functions if is_call else self._app)(scope, receive, send)
+
+
 def make_app(platform: Platform) -> ASGIApp:
     """The routes of a platform that somebody else starts and stops."""
     app = _starlette()
     app.state.platform = platform
-    return _with_faults(RequestIds(app), platform.options)
+    return _with_faults(app, platform.options)
 
 
 def build_app(root: Path, *, token: str | None = None, **settings: Any) -> ASGIApp:
@@ -61,7 +73,7 @@ def build_app(root: Path, *, token: str | None = None, **settings: Any) -> ASGIA
             await platform.stop()
 
     options = settings.get("options") or PlatformOptions()
-    app = _with_faults(RequestIds(_starlette(lifespan)), options)
+    app = _with_faults(_starlette(lifespan), options)
     return app if token is None else TokenGuard(app, token)
 
 
@@ -77,13 +89,14 @@ async def running_app(root: Path, *, token: str | None = None, **settings: Any) 
         await platform.stop()
 
 
-def _with_faults(app: ASGIApp, options: PlatformOptions) -> ASGIApp:
-    return FaultInjector(app, options.faults, wait_s=options.wait_s) if options.faults.rules else app
+def _with_faults(app: Starlette, options: PlatformOptions) -> ASGIApp:
+    whole = Split(RequestIds(app), trigger.TriggerApp(lambda: app.state.platform))
+    return FaultInjector(whole, options.faults, wait_s=options.wait_s) if options.faults.rules else whole
 
 
 def _starlette(lifespan: Any = None) -> Starlette:
     app = Starlette(
-        routes=[*functions.routes, *files.routes, *jobs.routes, *local.routes, *traces.routes, *trigger.routes],
+        routes=[*functions.routes, *files.routes, *jobs.routes, *local.routes, *traces.routes],
         exception_handlers={HTTPException: wire.http_exception},
         lifespan=lifespan,
     )

@@ -67,6 +67,7 @@ class _Running:
     pool: Pool
     home: Path
     start: asyncio.Task[None]
+    kind: FunctionKind
     calls: int = 0
     is_held: bool = False
     used_at: float = field(default_factory=time.monotonic)
@@ -134,7 +135,8 @@ class Instances:
         if running is None:
             running = self._begin(instance)
         running.is_held = running.is_held or hold
-        await asyncio.wait({running.start})
+        if not running.start.done():
+            await asyncio.wait({running.start})
         if running.start.cancelled():
             raise FunctionFailed("The instance was stopped while it started.", kind="canceled")
         running.start.result()
@@ -157,7 +159,8 @@ class Instances:
         if result.status is CallStatus.INVALID_OUTPUT and result.error is not None:
             # Whoever called may be handed the answer all the same, as the service does; a job would not take it.
             self._logs.add(instance.instance_id, f"a job would refuse this answer: {result.error.message}")
-        self.trace(instance, payload, result)
+        if result.trace or running.kind is FunctionKind.ROLLOUT:
+            self.trace(instance, payload, result)
         return result
 
     def trace(self, instance: StoredInstance, payload: dict[str, Any], result: CallResult, *, job_id: str = "") -> None:
@@ -239,7 +242,7 @@ class Instances:
         )
         source = self._packages.directory_of(entity.package_hash)
         start = asyncio.get_running_loop().create_task(self._start(instance, runtime, source, home, pool))
-        running = self._running[instance_id] = _Running(pool, home, start)
+        running = self._running[instance_id] = _Running(pool, home, start, entity.kind)
         return running
 
     async def _start(self, instance: StoredInstance, runtime: Runtime, source: Path, home: Path, pool: Pool) -> None:

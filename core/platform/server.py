@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 app,
                 lifespan="off",
-                http="h11",
+                http="httptools",
                 ws="none",
                 interface="asgi3",
                 log_config=None,

@@ -63,6 +63,7 @@ class Functions:
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
+        self._instances: dict[str, StoredInstance] = {}
 
     async def open_upload(self, unique_key: str, lifetime_s: float) -> Upload:
         """A place for a package; asked again for the same key while it is valid, the same one."""
@@ -183,8 +184,14 @@ class Functions:
         return await self._database.write(work)
 
     def instance(self, instance_id: str) -> StoredInstance | None:
-        row = self._database.row(f"{_INSTANCE} where instance_id = ?", (instance_id,))
-        return None if row is None else _instance(row)
+        """Every call of a function asks for it, and it never changes while it is there."""
+        found = self._instances.get(instance_id)
+        if found is None:
+            row = self._database.row(f"{_INSTANCE} where instance_id = ?", (instance_id,))
+            found = None if row is None else _instance(row)
+            if found is not None:
+                self._instances[instance_id] = found
+        return found
 
     def instances_of_job(self, job_id: str) -> list[StoredInstance]:
         rows = self._database.rows(f"{_INSTANCE} where job_id = ? order by rowid", (job_id,))
@@ -209,11 +216,11 @@ class Functions:
         return {row["package_hash"] for row in rows}
 
     async def delete_instance(self, instance_id: str) -> bool:
-        return bool(
-            await self._database.execute(
-                "delete from instances where instance_id = ? returning instance_id", (instance_id,)
-            )
+        deleted = await self._database.execute(
+            "delete from instances where instance_id = ? returning instance_id", (instance_id,)
         )
+        self._instances.pop(instance_id, None)
+        return bool(deleted)
 
 
 _UPLOAD = "select unique_key, signature, expires_at, package_hash from uploads"

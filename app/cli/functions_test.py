@@ -157,14 +157,29 @@ async def _models(options: argparse.Namespace, rows: list[tuple[int, Any]]) -> l
 async def _sweep(
     options: argparse.Namespace, workspace: Path, kind: FunctionKind, rows: list[tuple[int, Any]], trial: Any
 ) -> int:
-    from agentic_rl_tui.core.functions.harness import row_inputs, sweep
+    from agentic_rl_tui.core.functions.harness import roll_out, rolled_inputs, row_inputs, sweep
+    from agentic_rl_tui.core.models.errors import InputError
     from agentic_rl_tui.core.models.kinds import FunctionKind
 
+    if options.answer:
+        raise InputError(_("--answer is for one row"), advice=_("Give --row K, or leave --answer out."))
+    failed = []
     if kind is FunctionKind.ROLLOUT:
         models = await _models(options, rows)
         inputs = [
             pair for model, row in zip(models, rows, strict=True) for pair in row_inputs(kind, [row], resource=model)
         ]
+    elif options.rollout_classpath:
+        models = await _models(options, rows)
+        made = await roll_out(
+            workspace,
+            options.rollout_classpath,
+            [(index, row, model) for (index, row), model in zip(rows, models, strict=True)],
+            rollouts=1 if kind is FunctionKind.REWARD else options.rollouts,
+            options=trial,
+        )
+        inputs = list(rolled_inputs(kind, made))
+        failed = [(item.index, item.error.message) for item in made if item.error is not None]
     else:
         inputs = list(row_inputs(kind, rows, rollouts=options.rollouts))
     report = await sweep(workspace, options.classpath, inputs, options=trial)
@@ -176,13 +191,36 @@ async def _sweep(
         "slowest": [{"row": row.index, "latency_s": round(row.latency_s, 6)} for row in report.slowest],
         "errors": [{"error": text, "count": count, "first_row": row} for text, count, row in report.errors],
         "warnings": [caution.message for caution in report.warnings],
+        "failed_rollouts": [{"row": row, "error": error} for row, error in failed],
     }
     if options.output != "table":
         emit(data, options.output)
     else:
-        facts({key: value for key, value in data.items() if key != "scores"})
-        _histogram(report.scores)
-    return exits.REJECTED if report.errors else exits.OK
+        facts(_sweep_facts(report))
+        if kind is not FunctionKind.ROLLOUT:
+            _histogram(report.scores)
+        for row, error in failed:
+            print(plain(_("✗ row {row}: {error}").format(row=row, error=error)), file=sys.stderr)
+    return exits.REJECTED if report.errors or failed else exits.OK
+
+
+def _sweep_facts(report: Any) -> dict[str, Any]:
+    times = report.latencies_s
+    return {
+        _("rows"): str(len(report.rows)),
+        _("verdicts"): ", ".join(f"{count} {_(verdict.value)}" for verdict, count in report.verdicts.items() if count),
+        _("latency"): None
+        if times is None
+        else _("mean {mean:.3g} ms, 95 % within {p95:.3g} ms, longest {maximum:.3g} ms").format(
+            mean=times.mean * 1000, p95=times.p95 * 1000, maximum=times.maximum * 1000
+        ),
+        _("slowest rows"): ", ".join(f"{row.index} ({row.latency_s * 1000:.3g} ms)" for row in report.slowest),
+        _("errors"): "\n".join(
+            _("{count} x {error} (first in row {row})").format(count=count, error=error, row=row)
+            for error, count, row in report.errors
+        ),
+        _("warnings"): "\n".join(caution.message for caution in report.warnings),
+    }
 
 
 def _distribution(found: Any) -> dict[str, Any] | None:

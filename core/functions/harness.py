@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ from agentic_rl_tui.core.models.processors import ClassPath, ProcessorInfo
 __all__ = [
     "ModelResource",
     "Recorder",
+    "RolledOut",
     "RowResult",
     "RowSource",
     "Stage",
@@ -59,6 +60,8 @@ __all__ = [
     "build_input",
     "open_trial",
     "read_rows",
+    "roll_out",
+    "rolled_inputs",
     "row_inputs",
     "sweep",
     "try_function",
@@ -161,9 +164,20 @@ async def build_input(
         return rollout_input(source.row, needed(source.resource), row_index=source.index, **source.sampling)
     wanted = 1 if info.kind is FunctionKind.REWARD else max(1, source.rollouts)
     if source.rollout is not None:
-        outputs = await _roll_out(
-            workspace, source, wanted, options=options, on_output=on_output, recorder=recorder, discovery=discovery
+        (made,) = await roll_out(
+            workspace,
+            source.rollout,
+            [(source.index, source.row, needed(source.resource))],
+            rollouts=wanted,
+            sampling=source.sampling,
+            options=options,
+            on_output=on_output,
+            recorder=recorder,
+            discovery=discovery,
         )
+        if made.error is not None:
+            raise made.error
+        outputs = made.outputs
     elif source.answers:
         outputs = [agent_output(source.row, answer) for answer in source.answers]
     elif info.kind is FunctionKind.REWARD:
@@ -175,30 +189,74 @@ async def build_input(
     return group_input(source.row, outputs, row_index=source.index)
 
 
-async def _roll_out(
-    workspace: Path, source: RowSource, wanted: int, *, on_output: OnOutput | None, **shared: Any
-) -> list[dict[str, Any]]:
-    """`wanted` rollouts of one row, made at once as far as the options allow."""
-    assert source.rollout is not None
-    resource = needed(source.resource)
-    async with open_trial(workspace, source.rollout, on_output=on_output, **shared) as trial:
-        payloads = [
-            rollout_input(source.row, resource, row_index=source.index, rollout=number, **source.sampling)
-            for number in range(wanted)
-        ]
+@dataclass(frozen=True, slots=True)
+class RolledOut:
+    """The finished rollouts of one row. error: why one of them failed, which leaves nothing to score."""
+
+    index: int
+    row: Mapping[str, Any]
+    outputs: list[dict[str, Any]]
+    error: FunctionFailed | None = None
+
+
+async def roll_out(
+    workspace: Path,
+    rollout: ClassPath | str,
+    rows: Iterable[tuple[int, Mapping[str, Any], ModelResource]],
+    *,
+    rollouts: int = 1,
+    sampling: Mapping[str, Any] | None = None,
+    options: TrialOptions | None = None,
+    on_output: OnOutput | None = None,
+    recorder: Recorder | None = None,
+    discovery: Discovery | None = None,
+) -> list[RolledOut]:
+    """`rollouts` of each row, rows in their order, as many at once as the options allow. Raises like `open_trial`."""
+    async with open_trial(
+        workspace, rollout, options=options, on_output=on_output, recorder=recorder, discovery=discovery
+    ) as trial:
+        turns = asyncio.Semaphore(trial.slots)
+
+        async def play(payload: Payload) -> TestReport:
+            async with turns:
+                return await trial.run(payload)
+
+        played = []
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(trial.run(payload)) for payload in payloads]
+            for index, row, resource in rows:
+                payloads = [
+                    rollout_input(row, resource, row_index=index, rollout=number, **(sampling or {}))
+                    for number in range(rollouts)
+                ]
+                played.append((index, row, [group.create_task(play(payload)) for payload in payloads]))
+    return [_rolled_out(index, row, [task.result() for task in tasks], rollout) for index, row, tasks in played]
+
+
+def _rolled_out(
+    index: int, row: Mapping[str, Any], reports: Sequence[TestReport], rollout: ClassPath | str
+) -> RolledOut:
     outputs = []
-    for report in (task.result() for task in tasks):
+    for report in reports:
         output = (report.output or {}).get("agent_output")
         if not report.is_ok or not isinstance(output, dict):
             why = report.error.message if report.error else _("it answered without an agent_output")
-            traceback = report.error.traceback if report.error else None
-            raise FunctionFailed(
-                _("the rollout {rollout} failed: {why}").format(rollout=source.rollout, why=why), traceback=traceback
+            message = _("the rollout {rollout} failed: {why}").format(rollout=rollout, why=why)
+            return RolledOut(
+                index, row, [], FunctionFailed(message, traceback=report.error.traceback if report.error else None)
             )
         outputs.append(output)
-    return outputs
+    return RolledOut(index, row, outputs)
+
+
+def rolled_inputs(kind: FunctionKind, made: Iterable[RolledOut]) -> Iterator[tuple[int, Payload]]:
+    """(index, input) of a reward or group reward for each row whose rollouts are all there."""
+    for item in made:
+        if item.error is not None:
+            continue
+        if kind is FunctionKind.REWARD:
+            yield item.index, reward_input(item.row, item.outputs[0], row_index=item.index)
+        else:
+            yield item.index, group_input(item.row, item.outputs, row_index=item.index)
 
 
 async def sweep(

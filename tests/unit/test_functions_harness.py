@@ -16,6 +16,8 @@ from agentic_rl_tui.core.functions.harness import (
     Stage,
     TrialOptions,
     Verdict,
+    roll_out,
+    rolled_inputs,
     row_inputs,
     sweep,
     try_function,
@@ -248,6 +250,21 @@ async def test_rollout_that_fails_below_a_reward(root: Path) -> None:
     source = RowSource(ROW, rollout="functions.rollout.Silent", resource=RESOURCE)
     with pytest.raises(FunctionFailed, match="the model is away"):
         await try_function(root, "functions.reward.Plain", source)
+
+
+async def test_rewards_of_a_sweep_score_rollouts_of_the_workspace(root: Path) -> None:
+    rows = [(index, ROW, RESOURCE) for index in range(3)]
+    made = await roll_out(root, "functions.rollout.Echo", rows, rollouts=2)
+    assert [(item.index, len(item.outputs)) for item in made] == [(0, 2), (1, 2), (2, 2)]
+    report = await sweep(root, "functions.group.Ranks", rolled_inputs(FunctionKind.GROUP_REWARD, made))
+    assert [row.score for row in report.rows] == [1.5, 1.5, 1.5]
+
+
+async def test_a_row_whose_rollout_fails_is_left_out_of_the_sweep_and_told(root: Path) -> None:
+    made = await roll_out(root, "functions.rollout.Silent", [(7, ROW, RESOURCE)])
+    assert made[0].error is not None
+    assert "the model is away" in made[0].error.message
+    assert list(rolled_inputs(FunctionKind.REWARD, made)) == []
 
 
 async def test_sweep_counts_and_tells_rows(root: Path) -> None:

@@ -1,99 +1,37 @@
-"""The curves of a job, collected line by line from its log."""
+"""The curves of a job, or of several over each other, and what became of the groups of a step."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from agentic_rl_tui.core.i18n import _
-from agentic_rl_tui.core.models.metrics import parse_metrics, step_of
+from agentic_rl_tui.core.i18n import _, ngettext
+from agentic_rl_tui.core.models.metrics_book import SHARE, MetricBook, Series, StepCounts, smooth, step_counts
+from agentic_rl_tui.widgets.cells import Span
 
+__all__ = ["MetricBook", "Series"]
 
-@dataclass(slots=True)
-class Series:
-    steps: list[int] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-
-    def add(self, step: int, value: float) -> None:
-        """Later news of the same step replace earlier ones."""
-        if self.steps and self.steps[-1] == step:
-            self.values[-1] = value
-        else:
-            self.steps.append(step)
-            self.values.append(value)
-
-    @property
-    def last(self) -> float | None:
-        return self.values[-1] if self.values else None
-
-
-class MetricBook:
-    """Series by name. `feed` takes lines in the order of the log; a line seen twice does no harm."""
-
-    def __init__(self) -> None:
-        self.series: dict[str, Series] = {}
-        self._step = 0
-
-    def feed(self, lines: Iterable[str]) -> bool:
-        """True when a line brought numbers."""
-        changed = False
-        for line in lines:
-            if "{" not in line and "step:" not in line:
-                continue
-            values = parse_metrics(line)
-            if values is None:
-                continue
-            step = step_of(values)
-            if step is None:
-                if not any("/" in name for name in values):
-                    # A dict of a user's own print, not of the training loop.
-                    continue
-                step = self._step
-            self._step = step
-            for name, value in values.items():
-                if name not in _CLOCKS:
-                    self.series.setdefault(name, Series()).add(step, value)
-                    changed = True
-        return changed
-
-    def first(self, *names: str) -> Series | None:
-        """The first of `names` that has values."""
-        return next((self.series[name] for name in names if name in self.series), None)
-
-    def starting(self, prefix: str) -> dict[str, Series]:
-        return {name: series for name, series in self.series.items() if name.startswith(prefix)}
-
-
-def as_csv(book: MetricBook) -> Iterator[str]:
-    """A table of every series by step, line by line; a cell is empty where a series has no value."""
-    names = sorted(book.series)
-    yield ",".join(["step", *(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)])
-    table: dict[int, dict[str, float]] = {}
-    for name in names:
-        for step, value in zip(book.series[name].steps, book.series[name].values, strict=True):
-            table.setdefault(step, {})[name] = value
-    for step in sorted(table):
-        yield ",".join([str(step), *(repr(table[step][name]) if name in table[step] else "" for name in names)])
-
-
-_CLOCKS = frozenset({"step", "global_step", "training/global_step", "train/step", "epoch"})
-
+SMOOTHING = (0.0, 0.6, 0.9, 0.97)
+"""How much of the past stays in a curve; the first is none of it."""
 REWARD = ("critic/rewards/mean", "critic/score/mean", "reward/mean", "rewards/mean", "reward")
 REWARD_STD = ("critic/rewards/std", "critic/score/std", "reward/std")
-ZERO_VARIANCE = ("trajectory/zero_variance_share", "zero_variance_share")
 RESPONSE_LENGTH = ("response_length/mean", "completion_length/mean", "response_len")
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One line of a chart: its name and style token, and its points."""
+    """One line of a chart: its name and style token, and its points. raw: the values before smoothing."""
 
     label: str
     token: str
     steps: Sequence[int]
     values: Sequence[float]
+    raw: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ChartFacts:
+    """key stays the same in every language."""
+
+    key: str
     title: str
     curves: tuple[Curve, ...]
     low: float | None = None
@@ -113,35 +51,163 @@ def charts(book: MetricBook) -> tuple[ChartFacts, ...]:
     """The charts that the numbers allow, the most telling first."""
     found: list[ChartFacts] = []
 
-    def add(title: str, *curves: Curve | None, low: float | None = None, high: float | None = None) -> None:
+    def add(
+        key: str, title: str, *curves: Curve | None, least: int = 1, low: float | None = None, high: float | None = None
+    ) -> None:
         known = tuple(curve for curve in curves if curve is not None)
-        if known:
-            found.append(ChartFacts(title, known, low, high))
+        if len(known) >= least:
+            found.append(ChartFacts(key, title, known, low, high))
 
-    validation = next(iter(_validation(book)), None)
+    first = book.first
     add(
+        "reward",
         _("Reward"),
-        _curve(_("training"), "running", book.first(*REWARD)),
-        _curve(_("validation"), "succeeded", validation),
+        _curve(_("training"), "running", first(*REWARD)),
+        _curve(_("validation"), "succeeded", next(iter(_validation(book)), None)),
+        _curve(_("greatest"), "faint", first("critic/rewards/max", "critic/score/max")),
+        _curve(_("least"), "faint", first("critic/rewards/min", "critic/score/min")),
     )
-    rewards = [
-        Curve(name.split("/")[2], token, series.steps, series.values)
-        for (name, series), token in zip(_reward_functions(book), _TOKENS, strict=False)
-    ]
-    if len(rewards) > 1:
-        add(_("Each reward"), *rewards)
-    add(_("Groups without spread"), _curve(_("share"), "warn", book.first(*ZERO_VARIANCE)), low=0.0, high=1.0)
-    add(_("Spread of rewards"), _curve("std", "accent", book.first(*REWARD_STD)))
-    add(_("Response length"), _curve(_("tokens"), "accent", book.first(*RESPONSE_LENGTH)))
-    add(_("KL to the start"), _curve("kl", "accent", book.first("actor/kl_loss", "actor/ppo_kl", "kl")))
-    add(_("Entropy"), _curve(_("entropy"), "accent", book.first("actor/entropy", "entropy")))
+    add("rewards", _("Each reward"), *_named(_by_function(book, "")), least=2)
+    add("flat", _("Groups without spread"), _curve(_("share"), "warn", first(*SHARE)), low=0.0, high=1.0)
+    add("std", _("Spread of rewards"), _curve("std", "accent", first(*REWARD_STD)))
+    add("validation", _("Validation, each reward"), *_named(_by_function(book, "validation/")), least=2)
     add(
-        _("Failures"),
-        _curve(_("rollouts"), "failed", _if_any(book.first("trajectory/failed_rollouts"))),
-        _curve(_("rewards"), "warn", _if_any(book.first("trajectory/failed_rewards"))),
+        "length",
+        _("Response length"),
+        _curve(_("mean"), "accent", first(*RESPONSE_LENGTH)),
+        _curve(_("longest"), "faint", first("response_length/max")),
     )
-    add(_("Seconds a rollout"), _curve(_("mean"), "accent", book.first("timing/s/rollout/mean")))
+    add("kl", _("KL to the start"), _curve("kl", "accent", first("actor/kl_loss", "actor/ppo_kl", "kl")))
+    add("entropy", _("Entropy"), _curve(_("entropy"), "accent", first("actor/entropy", "entropy")))
+    add(
+        "failures",
+        _("Failures"),
+        _curve(_("rollouts"), "failed", first("trajectory/failed_rollouts")),
+        _curve(_("rewards"), "warn", _if_any(first("trajectory/failed_rewards"))),
+        _curve(_("parts of rewards"), "accent", _if_any(first("trajectory/zero_by_exception"))),
+        low=0.0,
+    )
+    add(
+        "latency",
+        _("Seconds a rollout"),
+        _curve(_("mean"), "accent", first("timing/s/rollout/mean")),
+        _curve(_("longest"), "faint", first("timing/s/rollout/max")),
+    )
+    add(
+        "scoring",
+        _("Seconds a reward"),
+        _curve(_("mean"), "accent", first("timing/s/reward/mean")),
+        _curve(_("longest"), "faint", first("timing/s/reward/max")),
+    )
     return tuple(found)
+
+
+def _named(found: Sequence[tuple[str, Series]]) -> list[Curve]:
+    return [Curve(n, token, s.steps, s.values) for (n, s), token in zip(found, _TOKENS, strict=False)]
+
+
+def overlaid(books: Mapping[str, MetricBook]) -> tuple[ChartFacts, ...]:
+    """The charts of several jobs over each other, one curve a job; books by the names that jobs are shown under."""
+    if len(books) == 1:
+        return charts(next(iter(books.values())))
+    merged: dict[str, ChartFacts] = {}
+    for (name, book), token in zip(books.items(), _TOKENS * len(books), strict=False):
+        for chart in charts(book):
+            for place, curve in enumerate(chart.curves):
+                if curve.token == "faint":
+                    # Least and greatest of every job would be a thicket.
+                    continue
+                key = chart.key if place == 0 else f"{chart.key}/{curve.label}"
+                title = chart.title if len(chart.curves) == 1 else f"{chart.title} · {curve.label}"
+                known = merged.get(key) or ChartFacts(key, title, (), chart.low, chart.high)
+                own = Curve(name, token, curve.steps, curve.values)
+                merged[key] = replace(known, curves=(*known.curves, own))
+    return tuple(merged.values())
+
+
+def smoothed(chart: ChartFacts, weight: float) -> ChartFacts:
+    if not weight:
+        return chart
+    curves = tuple(
+        replace(curve, values=smooth(curve.values, weight), raw=curve.values) if curve.token != "faint" else curve
+        for curve in chart.curves
+    )
+    return replace(chart, curves=curves)
+
+
+# One step
+
+
+def step_lines(book: MetricBook, step: int) -> tuple[tuple[Span, ...], ...]:
+    """What became of the groups and the rollouts of a step, in up to three lines."""
+    counts = step_counts(book, step)
+    lines: list[tuple[Span, ...]] = [_group_line(counts)]
+    if counts.rollouts is not None or counts.failed_rollouts is not None:
+        lines.append(_rollout_line(counts))
+    if advice := _advice(counts):
+        lines.append(((f"⚠ {advice}", "$warn"),))
+    return tuple(lines)
+
+
+def _group_line(counts: StepCounts) -> tuple[Span, ...]:
+    spans: list[Span] = [(_("step {step}").format(step=counts.step), "$ink bold")]
+    if counts.groups is not None and counts.flat is not None:
+        text = ngettext("{flat} of {count} group without spread", "{flat} of {count} groups without spread",
+                        counts.groups)  # fmt: skip
+        style = "$warn" if counts.flat else "$muted"
+        spans += [("   ", ""), (text.format(flat=counts.flat, count=counts.groups), style)]
+        parts = ((_("all max"), counts.all_max), (_("all min"), counts.all_min), (_("all same"), counts.all_other))
+        for word, count in parts if counts.flat else ():
+            if count is not None:
+                spans += [("  ", ""), (f"{word} {count}", "$ink" if count else "$faint")]
+    elif counts.share is not None:
+        text = _("{percent} % of the groups without spread").format(percent=round(100 * counts.share))
+        spans += [("   ", ""), (text, "$warn" if counts.share else "$muted")]
+    return tuple(spans)
+
+
+def _rollout_line(counts: StepCounts) -> tuple[Span, ...]:
+    c = counts
+    given = (
+        (c.rollouts, ngettext("{count} rollout", "{count} rollouts", c.rollouts or 0), "$muted"),
+        (c.scored, ngettext("{count} scored", "{count} scored", c.scored or 0), "$muted"),
+        (
+            c.failed_rollouts,
+            ngettext("{count} rollout FAILED", "{count} rollouts FAILED", c.failed_rollouts or 0),
+            "$failed",
+        ),
+        (
+            c.failed_rewards,
+            ngettext("{count} reward FAILED", "{count} rewards FAILED", c.failed_rewards or 0),
+            "$failed",
+        ),
+        (c.zero_by_judgement, ngettext("{count} judged zero", "{count} judged zero", c.zero_by_judgement or 0), "$ink"),
+        (
+            c.zero_by_exception,
+            ngettext("{count} zero by exception", "{count} zeros by exception", c.zero_by_exception or 0),
+            "$warn",
+        ),
+    )
+    spans: list[Span] = []
+    for count, text, style in given:
+        if count is not None:
+            spans += [("   ", "")] if spans else []
+            spans.append((text.format(count=f"{count:,}"), style if count else "$faint"))
+    return tuple(spans)
+
+
+def _advice(counts: StepCounts) -> str:
+    share = counts.share
+    if share is None and counts.groups:
+        share = (counts.flat or 0) / counts.groups
+    if share is None or share <= 0.5:
+        return ""
+    most = max(counts.all_max or 0, counts.all_min or 0, counts.all_other or 0)
+    if most and most == counts.all_max:
+        return _("More than half of the groups teach nothing; most get the full reward: take harder prompts")
+    if most and most == counts.all_min:
+        return _("More than half of the groups teach nothing; most get the least: easier prompts, or part of the score")
+    return _("More than half of the groups teach nothing: the reward hardly tells their rollouts apart")
 
 
 def reward_bounds(book: MetricBook) -> tuple[float, float] | None:
@@ -164,9 +230,10 @@ def _validation(book: MetricBook) -> list[Series]:
     ]
 
 
-def _reward_functions(book: MetricBook) -> list[tuple[str, Series]]:
-    prefix, suffix = "trace/reward_metrics/", "/reward_score/avg"
-    return [(name, series) for name, series in book.starting(prefix).items() if name.endswith(suffix)]
+def _by_function(book: MetricBook, prefix: str) -> list[tuple[str, Series]]:
+    begin, end = f"{prefix}trace/reward_metrics/", "/reward_score/avg"
+    found = book.starting(begin).items()
+    return [(name[len(begin) : -len(end)], series) for name, series in found if name.endswith(end)]
 
 
 def _if_any(series: Series | None) -> Series | None:

@@ -1,12 +1,14 @@
 """The tabs of one job as its screen sees them: what they show of themselves, what escape undoes, what they save."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from textual import on, work
 from textual.containers import Vertical
 from textual.message import Message
+from textual.worker import WorkerCancelled
 
 from agentic_rl_tui.app.present.job import clean
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
@@ -34,6 +36,15 @@ class JobPane(Vertical):
     @dataclass
     class StateChanged(Message):
         pane: "JobPane"
+
+    @dataclass
+    class GroupsAsked(Message):
+        """The groups of a training step are wanted, those without spread first."""
+
+        step: int
+
+    def show_groups(self, step: int) -> None:
+        """Show the groups of a training step; tabs without them have nothing to do."""
 
     def state(self) -> tuple[Span, ...]:
         """Where the tab stands, for the line of tabs."""
@@ -77,6 +88,19 @@ class JobPanes(PlaceScreen):
         pane = self.pane
         if pane is not None:
             yield from pane.undoable()
+
+    @on(JobPane.GroupsAsked)
+    def _groups_asked(self, event: JobPane.GroupsAsked) -> None:
+        self.tab = "trajectories"
+        self._show_groups(event.step)
+
+    @work(exclusive=True, group="job.groups", exit_on_error=False)
+    async def _show_groups(self, step: int) -> None:
+        opening = [worker for worker in self.workers if worker.group == "job.tab" and not worker.is_finished]
+        with suppress(WorkerCancelled):
+            await self.workers.wait_for_complete(opening)
+        if self.pane is not None:
+            self.pane.show_groups(step)
 
     # Asking
 

@@ -93,6 +93,7 @@ class WorkspaceChecks(WorkspacePreview):
         self._check_turn = 0
         self._check_stop = threading.Event()
         self._signature: int | None = None
+        self._states: dict[str, str] = {}
 
     @property
     def findings(self) -> "Table[FindingRow]":
@@ -102,22 +103,21 @@ class WorkspaceChecks(WorkspacePreview):
         if self.arl.options.is_polling:
             self.set_interval(WATCH_EVERY_S, self.watch_files)
 
-    def state_of(self, path: Path) -> str:
-        if not path.is_relative_to(self.root):
-            return ""
-        name = path.relative_to(self.root).as_posix()
-        check = self.checks.get(name)
-        if check is not None:
-            return check.state
-        worst = ""
-        for item in self.checks.values():
-            for finding in item.findings:
-                if finding.path == name:
-                    worst = finding.severity if worst != "error" else worst
-        if worst:
-            return worst
+    def state_of(self, name: str) -> str:
+        known = self._states.get(name, "")
+        if known:
+            return known
         is_function = name in self._by_path or name == "requirements.txt"
         return "ok" if is_function and ":package" in self.checks else ""
+
+    def _gather_states(self) -> None:
+        """The worst that was found of each file; the verdict of a check of its own comes first."""
+        self._states = {}
+        for check in self.checks.values():
+            for finding in check.findings:
+                if self._states.get(finding.path) != "error":
+                    self._states[finding.path] = finding.severity
+        self._states.update({name: check.state for name, check in self.checks.items() if not name.startswith(":")})
 
     # Looking
 
@@ -201,7 +201,8 @@ class WorkspaceChecks(WorkspacePreview):
         heading.facts = tuple(facts)
         sound = [f"✓ {_clean(check.label)}" for check in self.checks.values() if check.state == "ok"]
         heading.note = (("  ".join(sound), "$succeeded"),)
-        self.show_tree()
+        self._gather_states()
+        self.tree_changed()
 
     # Acting
 

@@ -21,7 +21,7 @@ from agentic_rl_tui.widgets.panels import Empty
 from agentic_rl_tui.widgets.table import Table
 
 OPEN_AT_FIRST = 200
-"""Folders open by themselves while there are fewer entries than this."""
+"""Folders open by themselves while the tree stays shorter than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,11 @@ class WorkspaceTree(EditingScreen):
 
     @dataclass
     class Listed(Message):
+        """is_by_itself: nobody asked for this folder, it was read to be opened if it is short."""
+
         folder: Path
         found: tuple[tuple[Path, bool, FileFacts], ...]
+        is_by_itself: bool = False
 
     @dataclass
     class Discovered(Message):
@@ -89,6 +92,7 @@ class WorkspaceTree(EditingScreen):
         self._by_path: dict[str, list[ProcessorInfo]] = {}
         self._rows: dict[Path, int] = {}
         self._move_to: Path | None = None
+        self._is_tree_due = False
 
     @property
     def root(self) -> Path:
@@ -98,8 +102,8 @@ class WorkspaceTree(EditingScreen):
     def table(self) -> "Table[Entry]":
         return self.query_one("#workspace-tree", Table)
 
-    def state_of(self, path: Path) -> str:  # noqa: ARG002
-        """What the checks say of a file: a subclass knows."""
+    def state_of(self, name: str) -> str:  # noqa: ARG002
+        """What the checks say of a file, by its path in the workspace: a subclass knows."""
         return ""
 
     def start_over(self) -> None:
@@ -116,10 +120,12 @@ class WorkspaceTree(EditingScreen):
 
     # Reading
 
-    def _read_folder(self, folder: Path) -> None:
-        self.run_worker(lambda: self._list(folder), thread=True, group="workspace.list", exit_on_error=False)
+    def _read_folder(self, folder: Path, *, is_by_itself: bool = False) -> None:
+        self.run_worker(
+            lambda: self._list(folder, is_by_itself), thread=True, group="workspace.list", exit_on_error=False
+        )
 
-    def _list(self, folder: Path) -> None:
+    def _list(self, folder: Path, is_by_itself: bool) -> None:
         found = []
         try:
             with os.scandir(folder) as entries:
@@ -132,18 +138,22 @@ class WorkspaceTree(EditingScreen):
             # A folder that vanished or may not be read shows as empty.
             found = []
         found.sort(key=lambda item: (not item[1], item[0].name.lower()))
-        self.post_message(self.Listed(folder, tuple(found)))
+        self.post_message(self.Listed(folder, tuple(found), is_by_itself))
 
     @on(Listed)
     def _listed(self, event: Listed) -> None:
         is_new = event.folder not in self._listing
+        shown = sum(len(self._listing[folder]) for folder in (self.root, *self._open) if folder in self._listing)
+        if event.is_by_itself:
+            if shown + len(event.found) >= OPEN_AT_FIRST:
+                return
+            self._open.add(event.folder)
         self._listing[event.folder] = event.found
-        if is_new and sum(map(len, self._listing.values())) < OPEN_AT_FIRST:
+        if is_new and shown + len(event.found) < OPEN_AT_FIRST:
             for path, is_folder, _facts in event.found:
                 if is_folder and not path.name.startswith("."):
-                    self._open.add(path)
-                    self._read_folder(path)
-        self.show_tree()
+                    self._read_folder(path, is_by_itself=True)
+        self.tree_changed()
         for path, is_folder, facts in event.found:
             if not is_folder and facts.kind == "data" and path not in self._rows:
                 self._count(path)
@@ -163,7 +173,7 @@ class WorkspaceTree(EditingScreen):
     @on(Counted)
     def _counted(self, event: Counted) -> None:
         self._rows[event.path] = event.rows
-        self.show_tree()
+        self.tree_changed()
 
     @work(thread=True, exclusive=True, group="workspace.discover", exit_on_error=False)
     def discover(self) -> None:
@@ -177,9 +187,19 @@ class WorkspaceTree(EditingScreen):
         for item in event.processors:
             if not item.is_abstract:
                 self._by_path.setdefault(item.path, []).append(item)
-        self.show_tree()
+        self.tree_changed()
 
     # Showing
+
+    def tree_changed(self) -> None:
+        """Show the tree anew once everything that has arrived by now is taken in."""
+        if not self._is_tree_due:
+            self._is_tree_due = True
+            self.call_later(self._show_due)
+
+    def _show_due(self) -> None:
+        self._is_tree_due = False
+        self.show_tree()
 
     def show_tree(self) -> None:
         self.table.items = tuple(self._entries(self.root, 0))
@@ -198,11 +218,13 @@ class WorkspaceTree(EditingScreen):
             )
 
     def _entries(self, folder: Path, depth: int) -> Iterator[Entry]:
+        start = len(str(self.root)) + 1
         for path, is_folder, facts in self._listing.get(folder, ()):
             is_open = is_folder and path in self._open
-            processors = self._by_path.get(path.relative_to(self.root).as_posix()) if path.suffix == ".py" else None
+            name = str(path)[start:].replace(os.sep, "/")
+            processors = self._by_path.get(name) if not is_folder else None
             shown = file_facts(path, tuple(processors)) if processors else facts
-            yield Entry(path, depth, is_folder, is_open, shown, self._rows.get(path), self.state_of(path))
+            yield Entry(path, depth, is_folder, is_open, shown, self._rows.get(path), self.state_of(name))
             if is_open:
                 yield from self._entries(path, depth + 1)
 

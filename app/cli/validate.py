@@ -7,7 +7,7 @@ from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.dispatch import workspace_of
 from agentic_rl_tui.app.cli.output import emit, output_argument, table, write
 from agentic_rl_tui.app.cli.values import path
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.text import plain
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentic_rl_tui.core.jobfile import JobDocument
     from agentic_rl_tui.core.sdk.preflight import Check
+    from agentic_rl_tui.core.sdk.repairs import Repair
 
 _GLYPHS = {"ok": "✓", "warning": "!", "error": "✗"}
 
@@ -27,8 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", type=path, metavar="FILE", help=_("the job file; default: the workspace's own")
     )
     parser.add_argument(
-        "--fix", action="store_true", help=_("write every safe fix into the job file and show the change")
+        "--fix",
+        action="store_true",
+        help=_("show every safe repair of the job file, its data and requirements, and make it"),
     )
+    parser.add_argument("--dry-run", action="store_true", help=_("with --fix: only show the repairs"))
+    parser.add_argument("-y", "--yes", action="store_true", help=_("do not ask"))
     output_argument(parser)
 
 
@@ -39,15 +43,58 @@ def run(options: argparse.Namespace) -> int:
 
     path = _chosen(options)
     document = load(path, facts=facts_of(path.parent))
-    change: list[str] = []
+    made: Sequence[Repair] = ()
     if options.fix:
-        document, change = _fixed(document)
+        from agentic_rl_tui.core.sdk.repairs import repairs
+
+        made = repairs(document)
+        if options.output == "table":
+            _show(made)
+        if made and not options.dry_run:
+            if not _agreed(made, options):
+                return exits.REJECTED
+            for repair in made:
+                repair.apply()
+            document = load(path, facts=facts_of(path.parent))
     checks = preflight(document)
     if options.output == "table":
-        _tell(checks, change)
+        _tell(checks)
     else:
-        emit({"file": str(path), "change": change, "checks": [_data(check) for check in checks]}, options.output)
+        change = [line for repair in made if repair.kind == "jobfile" for line in repair.lines]
+        emit(
+            {
+                "file": str(path),
+                "change": change,
+                "repairs": [{**_repair_data(repair), "is_made": not options.dry_run} for repair in made],
+                "checks": [_data(check) for check in checks],
+            },
+            options.output,
+        )
     return exits.REJECTED if any(check.blocks for check in checks) else exits.OK
+
+
+def _agreed(made: Sequence[Repair], options: argparse.Namespace) -> bool:
+    from agentic_rl_tui.app.cli.confirm import confirmed
+
+    question = ngettext("Change {count} file?", "Change {count} files?", len(made)).format(count=len(made))
+    return confirmed(question, assume_yes=options.yes or options.output != "table")
+
+
+def _show(made: Sequence[Repair]) -> None:
+    if not made:
+        print(_("nothing can be repaired by itself"), file=sys.stderr)
+    for repair in made:
+        places = ngettext("{count} place", "{count} places", repair.count).format(count=repair.count)
+        write(plain(f"{repair.path}: {repair.label} ({places})", keep_newlines=False))
+        for line in repair.lines:
+            write(plain(line))
+
+
+def _repair_data(repair: Repair) -> dict[str, Any]:
+    return {
+        "file": str(repair.path), "kind": repair.kind, "label": repair.label, "count": repair.count,
+        "lines": list(repair.lines),
+    }  # fmt: skip
 
 
 def _chosen(options: argparse.Namespace) -> Path:
@@ -65,27 +112,7 @@ def _chosen(options: argparse.Namespace) -> Path:
     return found[0]
 
 
-def _fixed(document: JobDocument) -> tuple[JobDocument, list[str]]:
-    """The document with its safe fixes on disk, and the change as a unified diff."""
-    from difflib import unified_diff
-
-    from agentic_rl_tui.core.jobfile import fix_all, load
-    from agentic_rl_tui.core.sdk.facts import facts_of
-    from agentic_rl_tui.core.textfile import TextFile
-
-    path = document.path
-    text = fix_all(document)
-    if text == document.text:
-        return document, []
-    TextFile.read(path).save(text)
-    before, after = document.text.splitlines(), text.splitlines()
-    change = list(unified_diff(before, after, path.name, path.name, lineterm=""))
-    return load(path, facts=facts_of(path.parent)), change
-
-
-def _tell(checks: Sequence[Check], change: list[str]) -> None:
-    for line in change:
-        write(plain(line))
+def _tell(checks: Sequence[Check]) -> None:
     rows = [
         (_GLYPHS.get(check.state, check.state), check.label, check.detail, f"{check.seconds:.2f} s") for check in checks
     ]

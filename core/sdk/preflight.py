@@ -101,14 +101,34 @@ def _checks(document: "JobDocument", secrets: tuple[str, ...], cancel: threading
     for name in names:
         begin = Check(f"data:{name}", name)
         yield _paired(begin, lambda begin, tell: _data(begin, base, limit, tell, cancel))
+    for package in _packages(document, secrets):
+        words = ", ".join(spec.name or spec.type.value for spec in package.specs)
+        yield _paired(Check(f"package:{package.workspace}", words), package)
+
+
+def _packages(document: "JobDocument", secrets: tuple[str, ...] = ()) -> "Iterator[_Package]":
+    """What is sent of the functions: one package for each folder with its own requirements."""
+    job = document.job
+    if job is None:
+        return
     sources: dict[tuple[Path, str], list[FunctionSpec]] = {}
     for spec in job.functions:
         if not spec.entity_id:
-            sources.setdefault(_source(base, spec), []).append(spec)
+            sources.setdefault(_source(job.workspace_dir, spec), []).append(spec)
     for (workspace, requirements), specs in sources.items():
-        words = ", ".join(spec.name or spec.type.value for spec in specs)
-        begin = Check(f"package:{workspace}", words)
-        yield _paired(begin, _Package(base, workspace, requirements, specs, secrets))
+        yield _Package(job.workspace_dir, workspace, requirements, specs, secrets)
+
+
+def planned_packages(document: "JobDocument") -> "Iterator[tuple[PackagePlan, Path]]":
+    """Each package as it would be sent, with the place of its requirements; those that cannot be planned are left
+    out, since their check tells why.
+    """
+    for package in _packages(document):
+        try:
+            plan, _findings = package.plan()
+        except ArlError:
+            continue
+        yield plan, package.workspace / package.requirements
 
 
 def _paired(begin: Check, run: Callable[[Check, OnCheck], Check]) -> tuple[Check, Run]:
@@ -161,6 +181,11 @@ class _Package:
     secrets: tuple[str, ...]
 
     def __call__(self, begin: Check, _tell: OnCheck) -> Check:
+        plan, findings = self.plan()
+        return package_check(begin, plan, findings)
+
+    def plan(self) -> "tuple[PackagePlan, list[Finding]]":
+        """Raises ArlError."""
         from agentic_rl_tui.core.functions import package
         from agentic_rl_tui.core.models.processors import BadClassPath
 
@@ -179,7 +204,7 @@ class _Package:
             requirements=self.requirements,
             secrets=self.secrets,
         )
-        return package_check(begin, plan, findings)
+        return plan, findings
 
 
 def package_check(begin: Check, plan: "PackagePlan", findings: "list[Finding] | None" = None) -> Check:

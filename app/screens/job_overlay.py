@@ -120,6 +120,9 @@ class JobOverlay(JobPane):
             self.arl.say(_("The log of {job} is long; its first part is shown").format(job=job.job_id))
         finally:
             feed.store.close()
+        if not feed.book.series:
+            self.arl.refuse(_("The log of {job} holds no numbers").format(job=one_line(job.job_name or job.job_id, 60)))
+            return
         name = one_line(job.job_name or job.job_id, 40)
         name = f"{name} {job.job_id[-4:]}" if name in self.others or name == self.job_name else name
         self._ids[name] = job.job_id

@@ -1,15 +1,25 @@
 """The log view by itself: any width, any line, wrapped or not."""
 
+import contextlib
 import re
 from pathlib import Path
 
 import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from agentic_rl_tui.widgets.lines import FileLines, LineBuffer
 from agentic_rl_tui.widgets.logview import LogView, compile_search
 
+GAPS = [
+    "2026-12-01 21:00:00 - INFO - one",
+    "2026-12-01 21:00:30 - INFO - two",
+    "2026-12-01 21:03:42 - ERROR - three",
+    "Traceback (most recent call last):",
+    "ValueError: three",
+    "2026-12-01 23:03:42 - INFO - four",
+]
 WILD = [
     "plain",
     "奖励函数调用成功 " * 30,
@@ -40,7 +50,9 @@ def shown(app: One) -> list[str]:
 
 
 async def searched(pilot: Pilot[None]) -> None:
-    await pilot.app.workers.wait_for_complete()
+    # A newer request cancels an older one of its group: that is an end like any other.
+    with contextlib.suppress(WorkerCancelled):
+        await pilot.app.workers.wait_for_complete()
     await pilot.pause()
 
 
@@ -156,3 +168,110 @@ def test_capitals_make_case_count_and_a_broken_pattern_is_taken_as_text() -> Non
     assert not compile_search("Error").search("ERROR")
     assert compile_search("a[").search("xa[y")
     assert compile_search(r"\d+ms").search("12ms")
+
+
+async def test_the_time_between_lines_is_marked_where_it_is_long() -> None:
+    app = One()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.view.source = LineBuffer(GAPS)
+        app.view.gap_s = 60
+        await pilot.pause()
+        rows = shown(app)
+        assert "192 s later" in rows[2]
+        assert "three" in rows[3]
+        assert "7200 s later" in rows[6]
+        await pilot.press("number_sign", "w")
+        await pilot.pause()
+        assert [row.split()[0] for row in shown(app)[:8] if "later" not in row] == ["1", "2", "3", "4", "5", "6"]
+        await pilot.press("t")
+        await pilot.pause()
+        assert not any("later" in row for row in shown(app))
+
+
+@pytest.mark.parametrize("keys", [(), ("w",)])
+async def test_marks_of_time_take_rows_and_nothing_is_skipped(keys: tuple[str, ...]) -> None:
+    lines = [f"2026-12-01 {hour:02}:{minute:02}:00 - line {hour}:{minute}" for hour in range(9) for minute in (0, 5)]
+    app = One()
+    async with app.run_test(size=(60, 7)) as pilot:
+        app.view.source = LineBuffer(lines)
+        app.view.gap_s = 60
+        await pilot.press(*keys)
+        seen: list[str] = []
+        for _ in range(60):
+            await pilot.pause()
+            seen += [row for row in shown(app) if "later" not in row and row not in seen]
+            await pilot.press("j")
+        assert seen == lines
+        assert app.view.is_at_end
+        assert shown(app)[-1] == lines[-1]
+        for _ in range(60):
+            await pilot.press("k")
+        assert app.view.top == 0
+
+
+async def test_levels_go_round_and_what_is_looked_at_stays() -> None:
+    app = One()
+    async with app.run_test(size=(60, 8)) as pilot:
+        app.view.source = LineBuffer(
+            f"{'ERROR' if n % 10 == 3 else 'DEBUG' if n % 10 == 4 else 'INFO'} {n}" for n in range(1000)
+        )
+        app.view.go_to(500)
+        counts = []
+        for _ in range(4):
+            await pilot.press("v")
+            await pilot.pause()
+            counts.append(app.view.line_count)
+        assert counts == [900, 100, 100, 1000]
+        assert 490 <= app.view.top <= 505
+        await pilot.press("v", "v", "v")
+        app.view.go_to_number(733)
+        await pilot.pause()
+        assert any(row == "ERROR 733" for row in shown(app))
+        app.view.sift(text="ERROR 9.3")
+        assert app.view.line_count == 10
+        assert shown(app)[0] == "ERROR 903"
+
+
+async def test_a_large_log_is_filtered_behind_the_screen_and_the_filter_can_be_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agentic_rl_tui.widgets import logview_seek
+
+    monkeypatch.setattr(logview_seek, "_AT_ONCE", 100)
+    path = tmp_path / "log"
+    path.write_text("".join(f"{'WARNING' if number % 50 == 0 else 'INFO'} {number}\n" for number in range(200_000)))
+    source = FileLines(path)
+    source.index()
+    app = One()
+    async with app.run_test(size=(40, 8)) as pilot:
+        app.view.source = source
+        app.view.sift(level="warning")
+        assert app.view.is_sifting
+        await searched(pilot)
+        await pilot.pause(0.15)
+        assert (app.view.line_count, app.view.is_sifting) == (4_000, False)
+        app.view.sift(level="error")
+        app.view.sift(level="all")
+        assert app.view.line_count == 200_000
+        app.view.is_following = True
+        app.view.sift(level="warning")
+        await searched(pilot)
+        await pilot.pause(0.15)
+        with path.open("a") as file:
+            file.write("INFO end\nWARNING end\n")
+        source.index()
+        app.view.grew()
+        await pilot.pause()
+        assert shown(app)[-1] == "WARNING end"
+        source.close()
+
+
+async def test_the_raw_view_shows_escapes_and_returns_as_pictures() -> None:
+    app = One()
+    async with app.run_test(size=(60, 4)) as pilot:
+        app.view.source = LineBuffer(["10 %\r\x1b[32m100 %\x1b[0m done\u202e"])
+        await pilot.pause()
+        assert shown(app)[0] == "100 % done"
+        await pilot.press("d")
+        await pilot.pause()
+        assert shown(app)[0] == "10 %␍␛[32m100 %␛[0m done‹202e›"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures.thread
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
@@ -18,6 +19,7 @@ def carry_context() -> None:
     _done = True
     submit: Any = ThreadPoolExecutor.submit
     start = threading.Thread.start
+    pool_work = concurrent.futures.thread._worker  # type: ignore[attr-defined]
 
     @wraps(submit)
     def submit_with_context(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -25,7 +27,8 @@ def carry_context() -> None:
 
     @wraps(start)
     def start_with_context(self: threading.Thread) -> None:
-        if _is_in_span() and type(self).run is threading.Thread.run:
+        # The threads of a pool outlive the call that made them; what is submitted to them brings its own context.
+        if getattr(self, "_target", None) is not pool_work:
             self.run = _carried(self.run)  # type: ignore[method-assign]
         start(self)
 

@@ -85,6 +85,7 @@ def run(gateway: Gateway, tmp_path: Path) -> Run:
         env: dict[str, str] | None = None,
         timeout_s: float = 30.0,
         head: str = HEAD,
+        at_once: bool = False,
         **spec: Any,
     ) -> list[Traced]:
         package = tmp_path / "package"
@@ -99,15 +100,19 @@ def run(gateway: Gateway, tmp_path: Path) -> Run:
             cancel_grace_s=0.3,
             **spec,
         )
-        found = []
         async with FunctionPool(given) as pool:
-            for number, extra in enumerate(extras or ({},)):
+
+            async def one(number: int, extra: dict[str, Any]) -> Traced:
                 session = gateway.open(PracticePolicy(), Place(ROW, (1, number)))
                 payload = payload_of(gateway, session.key, extra, number)
                 result = await pool.call(payload, timeout_s=timeout_s)
-                found.append(traced_of(result, [call.span for call in session.calls], payload["messages"], env or {}))
                 gateway.close(session)
-        return found
+                return traced_of(result, [call.span for call in session.calls], payload["messages"], env or {})
+
+            numbered = list(enumerate(extras or ({},)))
+            if at_once:
+                return list(await asyncio.gather(*(one(*item) for item in numbered)))
+            return [await one(*item) for item in numbered]
 
     return call
 

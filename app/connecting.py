@@ -11,9 +11,9 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.timer import Timer
 
+from agentic_rl_tui.app.noticing import Noticing
 from agentic_rl_tui.app.present.states import health_look
 from agentic_rl_tui.app.surfaces import state_of
-from agentic_rl_tui.app.telling import Telling
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, NoKey, Unreachable
 from agentic_rl_tui.widgets.bars import Health
@@ -30,7 +30,7 @@ OF_A_PROFILE = ("jobs", "functions", "traces")
 _BETWEEN = "between"
 
 
-class Connecting(Telling):
+class Connecting(Noticing):
     """Owns the backend. `settings` says which profile counts."""
 
     backend: reactive["Backend | None"] = reactive(None)

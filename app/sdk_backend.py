@@ -51,6 +51,9 @@ class SdkBackend:
             else:
                 yield LogNote(item.text, is_trouble=item.kind == "reconnecting")
 
+    async def log_size(self, job_id: str) -> int:
+        return (await self._client.logs(job_id, lines=1)).total
+
     async def cancel(self, job_id: str) -> None:
         await self._client.cancel(job_id)
 

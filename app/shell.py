@@ -222,7 +222,7 @@ class ArlApp(Refitting):
     def after_profile(self) -> None:
         super().after_profile()
         self.__dict__.pop("notes", None)
-        self.ends_told.clear()
+        self.forget_watched()
 
     def mirror_of(self, job_id: str) -> Path | None:
         """Where the log of a job is kept on this machine; None when it is not."""

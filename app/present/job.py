@@ -71,6 +71,22 @@ def progress_line(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
     return tuple(line)
 
 
+def stall_line(job: "Job", stalled_s: float | None, usual_s: float | None) -> tuple[Span, ...]:
+    """What a job that tells nothing new was last at, and what to look at; empty for one that is well."""
+    if stalled_s is None:
+        return ()
+    line: list[Span] = [
+        ("◒ ", "$warn"),
+        (_("nothing new for {time}").format(time=short_duration(stalled_s)), "$warn bold"),
+    ]
+    if usual_s is not None:
+        line.append((_(" · a step usually takes {time}").format(time=short_duration(usual_s)), "$muted"))
+    if job.progress and job.progress.phase:
+        line.append((_(" · last at {phase}").format(phase=clean(job.progress.phase)), "$muted"))
+    line.append((_(" · l shows the log, 5 the calls of its functions"), "$muted"))
+    return tuple(line)
+
+
 def made_of(job: "Job", report: Mapping[str, Any] | None) -> tuple[Section, ...]:
     """What a job is made of: model, data, functions, hyper-parameters."""
     kind = _("OPD: learns from a teacher") if job.is_opd else _("RL: learns from rewards")

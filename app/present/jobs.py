@@ -289,4 +289,8 @@ def counts(rows: Sequence[JobRow]) -> tuple[tuple[str, str], ...]:
         if tally.get(status):
             look = job_look(status)
             line += [(" · ", "$faint"), (_("{count} {state}").format(count=tally[status], state=look.word), look.style)]
+    stalled = sum(row.stalled_s is not None for row in rows)
+    if stalled:
+        look = stalled_look()
+        line += [(" · ", "$faint"), (_("{count} {state}").format(count=stalled, state=look.word), look.style)]
     return tuple(line)

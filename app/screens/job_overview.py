@@ -13,6 +13,7 @@ from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.status import is_terminal
 from agentic_rl_tui.core.notes import JobNote
 from agentic_rl_tui.widgets.area import AreaChart
+from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.lines import LineSource
 from agentic_rl_tui.widgets.logview import LogView
 from agentic_rl_tui.widgets.panels import Facts, Note
@@ -64,10 +65,13 @@ class JobOverview(VerticalScroll, can_focus=True):
         now: float,
         zone: tzinfo,
         note: JobNote | None = None,
+        stall: tuple[Span, ...] = (),
     ) -> None:
         lines = [timeline(job, now=now, zone=zone)]
         if steps := progress_line(job, now=now, zone=zone):
             lines.append(steps)
+        if stall:
+            lines.append(stall)
         self.query_one("#job-timeline", Note).lines = tuple(lines)
         own = self.query_one("#job-note", Note)
         own.lines = note_lines(note)

@@ -174,6 +174,7 @@ class JobsScreen(JobMarks):
             before = self._jobs.get(job.job_id)
             if before is not None and not before.is_terminal and job.is_terminal:
                 self.arl.tell_end(job)
+        self.arl.watch_jobs(page.jobs)
         self._is_known = True
         self._total = max(page.total, len(page.jobs))
         fresh = {job.job_id: job for job in page.jobs}
@@ -253,6 +254,7 @@ class JobsScreen(JobMarks):
     # Showing
 
     def _tick(self) -> None:
+        self.arl.tell_stalls(self._jobs.values())
         if self.is_seen and (self.is_stale or any(row.is_active for row in self.table.items)):
             self._show()
 
@@ -262,7 +264,11 @@ class JobsScreen(JobMarks):
         notes = self.arl.notes.all()
         if self._is_known:
             jobs = [*self._jobs.values(), *(job for key, job in self._far.items() if key not in self._jobs)]
-            rows = tuple(job_row(job, now=now, zone=zone, note=notes.get(job.job_id)) for job in jobs)
+            stalled = self.arl.stalls.stalled_s
+            rows = tuple(
+                job_row(job, now=now, zone=zone, note=notes.get(job.job_id), stalled_s=stalled(job.job_id, now))
+                for job in jobs
+            )
         else:
             rows = tuple(replace(row, now=now) for row in self._remembered)
         self.table.show(rows, top=_is_pinned if any(note.is_pinned for note in notes.values()) else None)

@@ -1,0 +1,139 @@
+"""Noticing what becomes of jobs, and telling it where it is wanted: toast, bell, terminal, command, webhook."""
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from textual import on, work
+from textual.message import Message
+
+from agentic_rl_tui.app import terminal
+from agentic_rl_tui.app.present.states import job_look
+from agentic_rl_tui.app.present.times import coarse_duration, short_duration
+from agentic_rl_tui.app.stall import FACTOR, FLOOR_S, StallWatch
+from agentic_rl_tui.app.telling import Telling
+from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.core.models.status import JobStatus
+from agentic_rl_tui.core.models.text import plain
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.app.backend import Backend
+    from agentic_rl_tui.core.models.jobs import Job
+    from agentic_rl_tui.core.notices import Notice
+
+LOOK_EVERY_S = 15.0
+MOST_LOOKED_AT = 5
+_EVENTS = {
+    JobStatus.SUCCEEDED: "succeeded",
+    JobStatus.FAILED: "failed",
+    JobStatus.CANCELED: "canceled",
+}
+
+
+class Noticing(Telling):
+    """Every end is told once, every stall once, every channel that fails once."""
+
+    ends_told: set[str]
+    _channels_told: frozenset[str] = frozenset()
+    _looked_at: float = 0.0
+
+    class ChannelsFailed(Message):
+        def __init__(self, failures: "list[tuple[str, ArlError]]") -> None:
+            super().__init__()
+            self.failures = failures
+
+    @cached_property
+    def stalls(self) -> StallWatch:
+        factor, floor_s = self.settings.get("notify.stall_factor"), self.settings.get("notify.stall_floor_s")
+        return StallWatch(factor=_positive(factor, FACTOR), floor_s=_positive(floor_s, FLOOR_S))
+
+    def watch_jobs(self, jobs: "Iterable[Job]") -> None:
+        """Take what the service has just told of jobs."""
+        now = self.clock()
+        for job in jobs:
+            self.stalls.see(job, now)
+        if now - self._looked_at > LOOK_EVERY_S and (suspects := self.stalls.suspects(now)[:MOST_LOOKED_AT]):
+            self._looked_at = now
+            self._look_at_logs(suspects)
+
+    @work(exclusive=True, group="app.stalls", exit_on_error=False)
+    async def _look_at_logs(self, job_ids: list[str]) -> None:
+        """A job whose steps stand still may still be writing its log."""
+        backend: Backend | None = getattr(self, "backend", None)
+        if backend is None:
+            return
+        for job_id in job_ids:
+            try:
+                count = await backend.log_size(job_id)
+            except ArlError:
+                # An outage is told by the list of jobs; nothing is known of the log now.
+                return
+            self.stalls.lines(job_id, count, self.clock())
+
+    def tell_stalls(self, jobs: "Iterable[Job]") -> None:
+        now = self.clock()
+        for job in self.stalls.fresh(jobs, now):
+            quiet = coarse_duration(self.stalls.quiet_s(job.job_id, now))
+            text = _("stalled: nothing new for {time}").format(time=quiet)
+            if (usual := self.stalls.usual_step_s(job.job_id)) is not None:
+                text = _("{text}; a step usually takes {usual}").format(text=text, usual=short_duration(usual))
+            self._tell(job, "stalled", text, "◒", "warning")
+
+    def tell_end(self, job: "Job") -> None:
+        """A job that was watched has ended."""
+        if job.job_id in self.ends_told:
+            return
+        self.ends_told.add(job.job_id)
+        look = job_look(job.status)
+        severity: Literal["information", "error"] = "error" if job.status == JobStatus.FAILED else "information"
+        event = _EVENTS.get(JobStatus(job.status), job.status.lower()) if job.status in _EVENTS else "ended"
+        self._tell(job, event, look.word, look.glyph, severity)
+
+    def _tell(
+        self, job: "Job", event: str, text: str, glyph: str, severity: Literal["information", "warning", "error"]
+    ) -> None:
+        name = plain(job.job_name or job.job_id, keep_newlines=False)
+        self.notify(f"{glyph} {text}", title=name, severity=severity, timeout=8, markup=False)
+        if self.settings.get("tui.bell", True):
+            self.bell()
+        form = str(self.settings.get("notify.terminal", "auto"))
+        self.to_terminal(terminal.notice(name, text, form if form in terminal.FORMS else "auto", os.environ))
+        from agentic_rl_tui.core.notices import notice_of
+
+        self._send(notice_of(job, event, text, profile=self.settings.profile_name, at=self.clock()))
+
+    def to_terminal(self, sequence: str) -> None:
+        """Write a sequence past the screen; a program without a terminal writes nothing."""
+        if sequence and not self.is_headless and self._driver is not None:
+            self._driver.write(sequence)
+
+    @work(group="app.notices", exit_on_error=False)
+    async def _send(self, notice: "Notice") -> None:
+        from agentic_rl_tui.core.notices import channels_of, send
+
+        try:
+            channels = channels_of(self.settings)
+        except ArlError as error:
+            self.post_message(self.ChannelsFailed([("settings", error)]))
+            return
+        if not channels.is_empty and (failures := await send(notice, channels)):
+            self.post_message(self.ChannelsFailed(failures))
+
+    @on(ChannelsFailed)
+    def _channels_failed(self, event: ChannelsFailed) -> None:
+        """Each channel is complained of once: the next notice would fail the same way."""
+        for name, error in event.failures:
+            if name not in self._channels_told:
+                self._channels_told |= {name}
+                self.fail(error, _("send the notice"))
+
+    def forget_watched(self) -> None:
+        self.ends_told.clear()
+        self.__dict__.pop("stalls", None)
+
+
+def _positive(value: Any, usual: float) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return float(value) if is_number else usual

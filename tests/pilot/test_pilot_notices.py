@@ -1,0 +1,78 @@
+"""Stalls and ends, as they are seen and told."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from agentic_rl_tui.app.screens.job import JobScreen
+from agentic_rl_tui.core.models.jobs import JobProgress
+from agentic_rl_tui.core.paths import config_dir
+from agentic_rl_tui.widgets.bars import Heading
+from agentic_rl_tui.widgets.panels import Note
+
+SIZE = (120, 40)
+
+
+def told(app: Any) -> list[str]:
+    return [f"{note.title}: {note.message}" for note in app._notifications]
+
+
+async def test_a_job_that_tells_nothing_new_is_marked_told_once_and_recovers(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    first = next(iter(backend.store))
+    app = scenes.app(backend)
+    now = [scenes.NOW]
+    app.clock = lambda: now[0]
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        for _ in range(2):
+            now[0] += 3600
+            await pilot.press("ctrl+r")
+            await settle(pilot)
+            app.screen._tick()
+        await settle(pilot)
+        row = app.screen.table.items[0]
+        assert row.look.label == "◒ stalled"
+        assert row.stalled_s == 7200
+        assert [text for text in told(app) if "stalled" in text] == ["calc-agent-3f2a: ◒ stalled: nothing new for 1h"]
+        facts = "".join(text for text, _ in app.screen.query_one("#jobs-heading", Heading).facts)
+        assert "1 stalled" in facts
+        await pilot.press("slash", *"status:stalled", "enter")
+        await settle(pilot)
+        assert app.screen.table.row_count == 1
+        await pilot.press("enter")
+        await settle(pilot)
+        assert isinstance(app.screen, JobScreen)
+        lines = ["".join(text for text, _ in line) for line in app.screen.query_one("#job-timeline", Note).lines]
+        assert any("nothing new for 2h00m" in line and "last at train" in line for line in lines)
+        backend.store[first] = backend.store[first].model_copy(update={"progress": JobProgress(step=29)})
+        await pilot.press("escape", "ctrl+r")
+        await settle(pilot)
+        assert app.screen.table.items[0].look.label == "● running"
+
+
+async def test_an_end_reaches_the_command_and_a_failing_one_is_told_once(
+    scenes: Any, settle: Any, tmp_path: Path
+) -> None:
+    target = tmp_path / "got"
+    command = [sys.executable, "-c", f"import sys; open({str(target)!r}, 'a').write(sys.stdin.read())"]
+    backend = scenes.sample_backend()
+    app = scenes.app(backend, values={"notify.command": command, "notify.webhook": "ftp://wrong"})
+    app.settings.origins["notify.command"] = str(config_dir() / "config.toml")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        first, second = list(backend.store)[:2]
+        for job_id in (first, second):
+            backend.store[job_id] = backend.store[job_id].model_copy(update={"status": "SUCCEEDED"})
+            await pilot.press("ctrl+r")
+            await settle(pilot)
+        got = [json.loads(line) for line in target.read_text().splitlines()]
+        assert [item["event"] for item in got] == ["succeeded", "succeeded"]
+        assert [item["job_id"] for item in got] == [first, second]
+        assert app.problems.items == []
+        app.settings.origins["notify.webhook"] = str(config_dir() / "config.toml")
+        for job in list(backend.store.values())[2:4]:
+            app.tell_end(job)
+            await settle(pilot)
+        assert [item.title for item in app.problems.items] == ["Could not send the notice"]

@@ -16,8 +16,8 @@ from agentic_rl_tui.app.present.columns import titled
 from agentic_rl_tui.app.present.functions import COLUMNS, FunctionRow, clean, pretty
 from agentic_rl_tui.app.present.steps import size
 from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.screens.functions_history import FunctionsHistory
 from agentic_rl_tui.app.screens.functions_register import Register
-from agentic_rl_tui.app.screens.functions_try import FunctionsTry
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.text import plain
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 TABS = (("test", N_("Test")), ("log", N_("Log")), ("package", N_("Package")), ("source", N_("Source")))
 
 
-class FunctionsScreen(FunctionsTry):
+class FunctionsScreen(FunctionsHistory):
     """The list on the left, one function on the right."""
 
     place = "functions"

@@ -1,0 +1,129 @@
+"""Running a function on this machine: live output, the result with its model calls and its trace, and the way back."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from textual import on, work
+from textual.message import Message
+from textual.worker import Worker
+
+from agentic_rl_tui.app.present.functions import FunctionRow, Lines, clean, report_lines
+from agentic_rl_tui.app.screens.base import Layer
+from agentic_rl_tui.app.screens.functions_input import FunctionsInput
+from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.models.errors import ArlError, FunctionFailed
+from agentic_rl_tui.widgets.lines import LineBuffer
+from agentic_rl_tui.widgets.logview import LogView
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.functions.harness import ModelResource, TestReport
+    from agentic_rl_tui.core.functions.output import OutputLine
+
+
+class FunctionsRun(FunctionsInput):
+    """Runs go through the harness, in a process of their own and from a clean copy of the package."""
+
+    @dataclass
+    class Printed(Message):
+        line: "OutputLine"
+
+    @dataclass
+    class Ran(Message):
+        report: "TestReport"
+        label: str
+
+    @dataclass
+    class RunFailed(Message):
+        error: ArlError
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.report: TestReport | None = None
+        self._lines = LineBuffer()
+        self._run_worker: Worker[None] | None = None
+
+    @property
+    def is_trying(self) -> bool:
+        return self._run_worker is not None and not self._run_worker.is_finished
+
+    def action_run(self) -> None:
+        row = self.row
+        if row is None or not self.may("functions.run"):
+            return
+        try:
+            payload = json.loads(self.input.text)
+        except (json.JSONDecodeError, RecursionError):
+            self.arl.refuse(_("The input is no JSON yet; the gutter shows where"))
+            self.input.focus()
+            return
+        self.show_tab("test")
+        self._begin(self._run_here(row, payload, self._source.label, self._resource))
+
+    def _begin(self, worker: "Worker[None]") -> None:
+        self._run_worker = worker
+        self._lines.clear()
+        self.query_one("#functions-log", LogView).grew()
+        self.show_result(((("● ", "$running"), (_("running …"), "$ink"), (_("  esc stops it"), "$faint")),))
+        self.refresh_hints()
+
+    @work(exclusive=True, group="functions.run", exit_on_error=False)
+    async def _run_here(self, row: FunctionRow, payload: Any, label: str, resource: "ModelResource | None") -> None:
+        from agentic_rl_tui.core.functions.harness import try_function
+        from agentic_rl_tui.core.sdk.tryout import options_for, with_key
+
+        root = self.arl.settings.workspace
+        if isinstance(payload, dict):
+            payload = with_key(payload, resource)
+        try:
+            options = await asyncio.to_thread(options_for, root, row.info)
+            report = await try_function(
+                root, row.info.classpath, json.dumps(payload), options=options, on_output=self._pass_output
+            )
+        except ArlError as error:
+            self.post_message(self.RunFailed(error))
+        else:
+            self.post_message(self.Ran(report, label))
+
+    def _pass_output(self, line: "OutputLine") -> None:
+        self.post_message(self.Printed(line))
+
+    @on(Printed)
+    def _printed(self, event: Printed) -> None:
+        self._lines.append([f"{event.line.stream:<6} {line}" for line in event.line.text.splitlines() or [""]])
+        self.query_one("#functions-log", LogView).grew()
+        if self.is_trying and self.report is None:
+            tail = self._lines.lines(max(0, len(self._lines) - 6), len(self._lines))
+            head: Lines = ((("● ", "$running"), (_("running …"), "$ink"), (_("  esc stops it"), "$faint")),)
+            self.show_result((*head, *(((clean(text), "$muted"),) for text in tail)))
+
+    @on(Ran)
+    def _ran(self, event: Ran) -> None:
+        self.report = event.report
+        self.show_result(report_lines(event.report))
+        self.refresh_hints()
+
+    @on(RunFailed)
+    def _run_failed(self, event: RunFailed) -> None:
+        lines: list[tuple[tuple[str, str], ...]] = [(("✗ ", "$failed"), (event.error.message, "$ink"))]
+        if event.error.advice:
+            lines.append(((f"→ {event.error.advice}", "$muted"),))
+        if isinstance(event.error, FunctionFailed) and event.error.traceback:
+            lines += [((text, "$muted"),) for text in event.error.traceback.splitlines()]
+        self.show_result(tuple(lines))
+        self.arl.keep(event.error, _("run the function"))
+        self.refresh_hints()
+
+    def cancel_run(self) -> None:
+        if self._run_worker is not None:
+            self._run_worker.cancel()
+            self._run_worker = None
+            self.show_result(((("○ ", "$canceled"), (_("canceled"), "$ink")),))
+
+    def undo_layers(self) -> Iterator[Layer]:
+        if self.is_trying:
+            yield Layer(_("stop the run"), self.cancel_run)
+        if not self.table.has_focus:
+            yield Layer(_("back to the list"), self.table.focus)

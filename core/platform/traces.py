@@ -182,12 +182,16 @@ class TraceKeeper:
             self._wake.clear()
             await self.flush()
 
+    async def prune(self) -> None:
+        """Remove what is too old or too much."""
+        if self.reader.exists:
+            store = await self._opened()
+            await asyncio.to_thread(store.prune, max_age_s=self._max_age_s, max_bytes=self._max_bytes)
+
     async def _prune_always(self) -> None:
         while True:
             try:
-                if self.reader.exists:
-                    store = await self._opened()
-                    await asyncio.to_thread(store.prune, max_age_s=self._max_age_s, max_bytes=self._max_bytes)
+                await self.prune()
             except Exception as error:
                 _log.warning("old traces cannot be removed: %s", error)
             await asyncio.sleep(_PRUNE_EVERY_S)

@@ -1,6 +1,8 @@
 """The platform's part: keeping, listing, exporting, importing, and never being in the way."""
 
 import json
+import random
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,15 @@ import httpx
 import pytest
 
 from agentic_rl_tui.core.functions.calls import CallError, CallResult, CallStatus
+from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.platform import traces as platform_traces
 from agentic_rl_tui.core.platform.app import make_app
+from agentic_rl_tui.core.platform.options import PlatformOptions
 from agentic_rl_tui.core.platform.service import Platform
 from agentic_rl_tui.core.platform.traces import TraceKeeper
+from agentic_rl_tui.core.settings import load
+from agentic_rl_tui.core.tracing.model import Run, Span
+from agentic_rl_tui.core.tracing.store import TraceStore
 
 
 def records(number: int = 1, *, is_open: bool = False) -> tuple[dict[str, Any], ...]:
@@ -109,3 +116,25 @@ async def test_tracing_off_is_the_reason(platform: Platform) -> None:
     tally = platform.traces.tally("j")
     assert tally is not None
     assert tally.text == "LLM 0/1, tools 0/0: tracing is off (ENABLE_TRAJECTORY=false)"
+
+
+async def test_the_settings_say_how_long_and_how_much_is_kept(tmp_path: Path) -> None:
+    """What is too old goes when the platform starts; then the oldest, until the rest fits."""
+    (tmp_path / "agentic-rl.toml").write_text("[local]\ntrace_days = 2\nmax_trace_bytes = 4000\n")
+    options = PlatformOptions.from_settings(load(workspace=tmp_path))
+    store = TraceStore(PlatformPaths(tmp_path / "platform").traces)
+    now, day = time.time_ns(), 86_400 * 10**9
+    for number, (age, size) in enumerate(((3, 10), (1.5, 900), (1, 900), (0.5, 900)), 1):
+        start = now - int(age * day)
+        noise = random.Random(number).randbytes(size).hex()
+        span = Span(f"{number:032x}", "a" * 16, None, "chat m", "CLIENT", start, start + 1, {"output.value": noise})
+        store.add([(Run.over([span]), [span])])
+    store.close()
+    platform = Platform(tmp_path / "platform", options=options)
+    await platform.start()
+    try:
+        await platform.traces.prune()
+        kept = [int(run.trace_id, 16) for run in platform.traces.reader.runs()]
+    finally:
+        await platform.stop()
+    assert kept == [4, 3]

@@ -14,6 +14,8 @@ _LEVEL = re.compile(
     rb"\b(?:(DEBUG|TRACE)|(INFO|NOTICE|SUCCESS(?:FUL)?)|(WARN(?:ING)?)|(ERROR|CRITICAL|FATAL|Traceback))\b"
 )
 _RAISED = re.compile(rb"\s*(?:\w+\.)*\w*(?:Error|Exception): ")
+_INDENTS = (b" ", b"\t")
+_LONGEST_WORD = 12
 _DEBUG, _INFO, _WARNING, _ERROR = 1, 2, 3, 4
 
 LEVELS = ("all", "info", "warning", "error")
@@ -60,15 +62,17 @@ class LevelSieve:
                 continue
             row += data.count(b"\n", at, start)
             at = start
-            if _level_at(data, start) in self._wanted:
+            if _level_before(data, start, offset) in self._wanted:
                 hits.append(row)
-                row, at = self._indented(data, row + 1, _line_end(data, start) + 1, hits)
+                row, at = row + 1, _line_end(data, offset) + 1
+                if data[at : at + 1] in _INDENTS:
+                    row, at = self._indented(data, row, at, hits)
         lines = row + data.count(b"\n", at)
         return Picked(lines, hits, bool(hits) and hits[-1] == lines - 1)
 
     def _indented(self, data: bytes, row: int, at: int, hits: list[int]) -> tuple[int, int]:
         """Add the lines from `at` on that belong to the one before; the row and place after them."""
-        while data[at : at + 1] in (b" ", b"\t") and _level_at(data, at) in (0, *self._wanted):
+        while data[at : at + 1] in _INDENTS and _level_at(data, at) in (0, *self._wanted):
             hits.append(row)
             row, at = row + 1, _line_end(data, at) + 1
         return row, at
@@ -134,6 +138,14 @@ def _level_at(data: bytes, start: int) -> int:
     if found is not None and found.lastindex is not None:
         return found.lastindex
     return _ERROR if _RAISED.match(head) else 0
+
+
+def _level_before(data: bytes, start: int, offset: int) -> int:
+    """The level of the line that starts at `start`, which has one of the words at `offset`."""
+    found = _LEVEL.search(data, start, offset + _LONGEST_WORD)
+    if found is not None and found.lastindex is not None and data.find(b"\x1b", start, offset) < 0:
+        return found.lastindex
+    return _level_at(data, start)
 
 
 _CHUNK = 4096
@@ -235,7 +247,7 @@ class Sifted:
         numbers = self._numbers(start, stop)
         if not numbers:
             return []
-        if numbers[-1] - numbers[0] < 4 * len(numbers):
+        if numbers[-1] - numbers[0] < _NEAR * len(numbers):
             near = self.source.lines(numbers[0], numbers[-1] + 1)
             return [near[number - numbers[0]] for number in numbers if number - numbers[0] < len(near)]
         return [line for number in numbers for line in self.source.lines(number, number + 1)]
@@ -271,6 +283,9 @@ class Sifted:
 
 
 _STRETCH = 20_000
+"""Lines that are searched at once, so that the nearest match is found without looking at all of them."""
+_NEAR = 50
+"""Where the passing lines are not further apart than this, reading all between them is quicker than each by itself."""
 
 
 def _both(one: bytearray, other: bytearray) -> bytearray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -167,12 +168,12 @@ class LogRows(Painted, ScrollView):
             line = marked(line, self.pattern, "$match-ink on $match")
         return line
 
-    def _line_strip(self, line: int) -> Strip:
+    def _line_strip(self, line: int, width: int, base: RichStyle) -> Strip:
         text, length = self._text(line)
         if not self.is_wrapped:
             # What lies right of the screen is not even coloured; escapes take characters but no cells.
-            text = text[: 4 * (self._aside + self._text_width) + 2048]
-        return Strip(self.segments(self._line_spans(text, length), self.rich_style))
+            text = text[: 4 * (self._aside + width) + 2048]
+        return Strip(self.segments(self._line_spans(text, length), base))
 
     def _height(self, line: int) -> int:
         """Rows that a line takes, with the mark of the time that passed before it."""
@@ -181,7 +182,8 @@ class LogRows(Painted, ScrollView):
         if height is None:
             height = 1
             if self.is_wrapped:
-                height = max(1, -(-self._line_strip(line).cell_length // self._text_width))
+                width = self._text_width
+                height = max(1, -(-self._line_strip(line, width, self.rich_style).cell_length // width))
             height += line in window.gaps
             window.heights[line] = height
         return height
@@ -200,25 +202,26 @@ class LogRows(Painted, ScrollView):
         if self._rows is None:
             rows: list[Row] = []
             line, sub = self.top, self.sub
-            while len(rows) < self.page_rows and line < self.line_count:
-                rows += self._rows_of(line, sub, self.page_rows - len(rows))
+            # Asking the styles and the layout for these takes longer than drawing a line.
+            wanted, width, count, base = self.page_rows, self._text_width, self.line_count, self.rich_style
+            while len(rows) < wanted and line < count:
+                rows += self._rows_of(line, sub, wanted - len(rows), width, base)
                 line, sub = line + 1, 0
             self._rows = rows
         return self._rows
 
-    def _rows_of(self, line: int, sub: int, most: int) -> list[Row]:
+    def _rows_of(self, line: int, sub: int, most: int, width: int, base: RichStyle) -> list[Row]:
         rows: list[Row] = []
         gap = self._window(line).gaps.get(line)
         if gap is not None:
             if sub == 0:
                 rows.append(Row(line, 0, self._gap_strip(gap), is_gap=True))
             sub = max(0, sub - 1)
-        strip = self._line_strip(line)
-        width = self._text_width
+        strip = self._line_strip(line, width, base)
         if not self.is_wrapped:
             cut = strip.crop(self._aside, self._aside + width)
             if strip.cell_length > self._aside + width:
-                cut = Strip([*cut.crop(0, width - 1), Segment("›", self.rich_style + self.paint_style("$faint"))])
+                cut = Strip([*cut.crop(0, width - 1), Segment("›", base + self.paint_style("$faint"))])
             rows.append(Row(line, 0, cut))
             return rows[:most]
         height = max(1, -(-strip.cell_length // width))

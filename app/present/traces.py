@@ -12,6 +12,7 @@ from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.tracing.model import Counted, Run, Span
+from agentic_rl_tui.core.tracing.reasons import told
 from agentic_rl_tui.core.tracing.tree import depth_first, has_children
 from agentic_rl_tui.widgets.cells import Cell, Line
 from agentic_rl_tui.widgets.cells import Span as Piece
@@ -227,7 +228,7 @@ def _says(row: SpanRow, _width: int) -> Cell:
         return [(clean(span.message) or _("error"), "$failed")]
     unfinished = span.attributes.get("agentic_rl.unfinished")
     if unfinished:
-        return [(clean(unfinished), "$warn")]
+        return [(clean(told(str(unfinished))), "$warn")]
     if span.attributes.get("agentic_rl.context_lost"):
         return [(_("context lost"), "$warn")]
     first = span.attributes.get("agentic_rl.stream.first_token_s")
@@ -289,8 +290,8 @@ def _head(span: Span) -> Iterator[str]:
     yield f"{clean(span.name)}   {seconds(span.duration_s)}   {span.status}"
     if span.message:
         yield from _pieces(span.message)
-    told = _("span {span}   parent {parent}   trace {trace}")
-    yield clean(told.format(span=span.span_id, parent=span.parent_id or "–", trace=span.trace_id))
+    ids = _("span {span}   parent {parent}   trace {trace}")
+    yield clean(ids.format(span=span.span_id, parent=span.parent_id or "–", trace=span.trace_id))
 
 
 def _payload(value: Any, *, as_json: bool) -> list[str]:

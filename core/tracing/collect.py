@@ -24,7 +24,7 @@ def spans_of(records: Iterable[Mapping[str, Any]], *, ended: str | None = None) 
     for record in found.values():
         record.pop("type", None)
         if record.get("end_ns") is None:
-            record["attributes"] = {**(record.get("attributes") or {}), UNFINISHED: ended or "nobody ended it"}
+            record["attributes"] = {**(record.get("attributes") or {}), UNFINISHED: ended or why.NEVER_ENDED}
             record["end_ns"] = max(now, record["start_ns"])
             if ended:
                 record["status"], record["message"] = "ERROR", ended

@@ -1,4 +1,4 @@
-"""Why calls gave no span: the sentences that are kept and counted in English, and how a person is told them."""
+"""What is said of gaps in traces: sentences that are kept and counted in English, and how a person is told them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ MCP_SIDE = N_("a decorator on the MCP server's side has no effect here; trace wh
 OTHER_TOOL = N_("{names} was not given to trace_tool()")
 PLAIN_TOOL = N_("tools that are plain functions need @observe_tool")
 CONTEXT_LOST = N_("the context was lost for spans (a thread made before the call?): {count}")
+LEFT_OPEN = N_("it was open when the call ended")
+LEFT_STREAM = N_("the stream was left before its end")
+NEVER_ENDED = N_("nobody ended it")
 
 _ALL = (
     OFF, NOT_INSTALLED, BROKEN, NEVER_CLIENT, LATE_CLIENT, UNKNOWN_CLIENT, OTHER_CLIENT, UNTRACED_CLIENT, NEVER_TOOL,
-    LATE_TOOL, UNKNOWN_TOOL, MCP_SIDE, OTHER_TOOL, PLAIN_TOOL, CONTEXT_LOST,
+    LATE_TOOL, UNKNOWN_TOOL, MCP_SIDE, OTHER_TOOL, PLAIN_TOOL, CONTEXT_LOST, LEFT_OPEN, LEFT_STREAM, NEVER_ENDED,
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The parts of tracing that need no worker."""
 
 import contextlib
+import gettext
 import json
 import time
 from dataclasses import replace
@@ -10,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic_rl_tui.core import i18n
 from agentic_rl_tui.core.functions.calls import CallStatus
 from agentic_rl_tui.core.functions.harness_report import ModelCall, Stage, TestReport
 from agentic_rl_tui.core.functions.harness_traces import with_model_calls
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
-from agentic_rl_tui.core.tracing import otlp, payload
+from agentic_rl_tui.core.tracing import otlp, payload, reasons
 from agentic_rl_tui.core.tracing.collect import Tally, judge, spans_of
 from agentic_rl_tui.core.tracing.export import target_of
 from agentic_rl_tui.core.tracing.messages import (
@@ -235,3 +237,29 @@ def test_a_try_is_judged_by_what_the_models_server_saw() -> None:
     assert named.completeness is not None
     assert (named.completeness.text, named.completeness.linked) == ("LLM 2/2, tools 0/0", 2)
     assert named.warnings == ()
+
+
+def test_reasons_are_told_in_the_language_of_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loud(gettext.NullTranslations):
+        def gettext(self, message: str) -> str:
+            return message.upper().replace("{NAMES}", "{names}").replace("{COUNT}", "{count}")
+
+    monkeypatch.setattr(i18n._Current, "catalogue", Loud())
+    assert reasons.told(reasons.NEVER_CLIENT) == "TRACE_CLIENT() WAS NEVER CALLED"
+    assert reasons.told(reasons.UNKNOWN_CLIENT.format(names="a.B, c.D")) == (
+        "TRACE_CLIENT() DOES NOT KNOW a.B, c.D; USE @OBSERVE_LLM"
+    )
+    assert reasons.told("tool calc was not given to trace_tool()") == "tool calc WAS NOT GIVEN TO TRACE_TOOL()"
+    assert reasons.told("what nobody knows") == "what nobody knows"
+    short = Completeness(Counted(0, 1, (reasons.NEVER_CLIENT,)), Counted(), (reasons.CONTEXT_LOST.format(count=2),))
+    assert short.record()["llm"] == [0, 1, ["trace_client() was never called"]]
+    assert short.why == (
+        "TRACE_CLIENT() WAS NEVER CALLED; THE CONTEXT WAS LOST FOR SPANS (A THREAD MADE BEFORE THE CALL?): 2"
+    )
+
+
+def test_what_the_worker_writes_is_known_to_whoever_tells_it() -> None:
+    """The worker imports no translation, so it holds the same sentences a second time."""
+    worker = "".join((Path(reasons.__file__).parent / name).read_text() for name in ("calls.py", "llm.py"))
+    assert f'"{reasons.LEFT_OPEN}"' in worker
+    assert f'"{reasons.LEFT_STREAM}"' in worker

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from agentic_rl_tui.app import keymap
 from agentic_rl_tui.app.connecting import changed
-from agentic_rl_tui.app.refitting import Refitting
+from agentic_rl_tui.app.line import Line
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog
 from agentic_rl_tui.app.view import View
 from agentic_rl_tui.app.where import PLACES, place_name
@@ -47,6 +47,8 @@ class Options:
     keeps_view: bool = True
     is_still: bool = False
     """Nothing moves by itself: no animation, no blinking cursor."""
+    is_slow: bool = False
+    """The screen is at the end of a slow line: nothing moves, and updates are few and small."""
 
 
 def _connect(settings: "Settings") -> "Backend":
@@ -66,7 +68,7 @@ def _place(module: str, name: str) -> Callable[[], Screen[Any]]:
     return make
 
 
-class ArlApp(Refitting):
+class ArlApp(Line):
     """Owns what all places share: backend, profile, health, problems, the way between places."""
 
     TITLE = "agentic-rl-tui"
@@ -111,7 +113,8 @@ class ArlApp(Refitting):
         start = place_name(start_place) or place_name(self.view.place) or "jobs"
         # The first place's sheet is read along with the common one: a sheet that comes later is a second parse.
         super().__init__(css_path=[themes.STYLES / "app.tcss", themes.STYLES / f"{start}.tcss"])
-        if self.options.is_still:
+        self.is_slow = self.options.is_slow
+        if self.options.is_still or self.is_slow:
             self.animation_level = "none"
         self._last_place: str | None = None
         self._current_mode = start
@@ -147,6 +150,11 @@ class ArlApp(Refitting):
             self._is_painted = True
             gc.enable()
             self.set_timer(CONNECT_AFTER_S, self.connect_backend)
+            self.measure_line()
+
+    @property
+    def is_plainly_still(self) -> bool:
+        return self.options.is_still
 
     def _install_keys(self) -> None:
         mine = keymap.user_keys(self.settings.values)

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from agentic_rl_tui.app.shell import Options as Options
     from agentic_rl_tui.core.settings import Settings
 
+SLOW_FPS = "8"
+"""Frames a second, at most, on a slow line: what is typed still shows without a noticeable wait."""
+
 __all__ = ["ArlApp", "Options", "run_tui"]
 
 
@@ -27,9 +30,14 @@ def run_tui(
     submit_ready: bool = False,
     read_only: bool = False,
     fresh: bool = False,
+    low_bandwidth: bool = False,
 ) -> int:
-    """Run the app until it is left; the exit code of the process. fresh: without the view of the last time."""
+    """Run the app until it is left; the exit code of the process.
+
+    fresh: without the view of the last time. low_bandwidth: few and small updates, for a slow line.
+    """
     import gc
+    import os
 
     from agentic_rl_tui.app.prepaint import Shell
     from agentic_rl_tui.app.view import BrokenView, View, read_view, view_path
@@ -37,6 +45,9 @@ def run_tui(
 
     # Nothing of the start is garbage; collecting would only delay the first frame.
     gc.disable()
+    is_slow = low_bandwidth or settings.get("tui.low_bandwidth") is True
+    if is_slow:
+        os.environ.setdefault("TEXTUAL_FPS", SLOW_FPS)  # read when textual is first imported
     sight = Shell()
     try:
         view, broken = View(), None
@@ -56,7 +67,7 @@ def run_tui(
             submit_ready=submit_ready,
             view=view,
             broken_view=broken,
-            options=Options(is_read_only=read_only),
+            options=Options(is_read_only=read_only, is_slow=is_slow),
         )
         sight.hand_over()
         code = app.run()

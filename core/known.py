@@ -24,6 +24,7 @@ GROUPS = {
     "general": N_("General"),
     "limits": N_("Limits"),
     "local": N_("Local platform"),
+    "watching": N_("Watching jobs"),
 }
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -84,6 +85,15 @@ KNOWN = (
     _local("trace_days", NUMBER, 14, N_("how long traces are kept"), "days"),
     _local("max_trace_bytes", COUNT, 1 << 30, N_("size of all traces; the oldest go first"), "bytes"),
     _local("clock_factor", NUMBER, 1, N_("10 makes the platform's own waits ten times shorter")),
+    Known("tui.jobs_columns", "watching", WORDS, N_("columns of the jobs, in their order")),
+    Known("tui.low_bandwidth", "watching", SWITCH, N_("spare a slow line to the screen"), False),
+    Known("notify.terminal", "watching", CHOICE, N_("notices by the terminal itself: OSC 9 or OSC 777"), "auto",
+          ("auto", "9", "777", "off")),
+    Known("notify.command", "watching", WORDS, N_("program that gets each notice as JSON on its stdin")),
+    Known("notify.webhook", "watching", URL, N_("address that gets each notice as JSON")),
+    Known("notify.timeout_s", "watching", NUMBER, N_("limit of the program and of the address"), 10, unit="s"),
+    Known("notify.stall_factor", "watching", NUMBER, N_("a job has stalled after so many usual steps of silence"), 3),
+    Known("notify.stall_floor_s", "watching", NUMBER, N_("silence that is never a stall"), 120, unit="s"),
 )  # fmt: skip
 _BY_KEY = {known.key: known for known in KNOWN}
 PROFILE_FIELDS = {

@@ -9,7 +9,17 @@ from agentic_rl_tui.app.cli.dispatch import PROGRAM, connection_arguments
 from agentic_rl_tui.app.cli.verbs import VERBS
 from agentic_rl_tui.core.i18n import _
 
-_GLOBAL = ("--profile", "--base-url", "--api-key", "--workspace", "--read-only", "--version", "--help")
+_GLOBAL = (
+    "--profile",
+    "--base-url",
+    "--api-key",
+    "--workspace",
+    "--read-only",
+    "--fresh",
+    "--low-bandwidth",
+    "--version",
+    "--help",
+)
 
 
 @dataclass(frozen=True, slots=True)

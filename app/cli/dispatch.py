@@ -76,6 +76,8 @@ def dispatch(arguments: Sequence[str]) -> int:
     top = Parser(prog=PROGRAM, add_help=False, usage=f"{PROGRAM} [OPTIONS] [VERB ...]")
     connection_arguments(top)
     top.add_argument("--read-only", action="store_true")
+    top.add_argument("--fresh", action="store_true")
+    top.add_argument("--low-bandwidth", action="store_true")
     top.add_argument("-h", "--help", action="store_true")
     top.add_argument("verb", nargs="?")
     top.add_argument("rest", nargs=argparse.REMAINDER)
@@ -166,7 +168,7 @@ def _open_app(options: argparse.Namespace) -> int:
         return exits.USAGE
     from agentic_rl_tui.app.tui import run_tui
 
-    return run_tui(settings, read_only=options.read_only)
+    return run_tui(settings, read_only=options.read_only, fresh=options.fresh, low_bandwidth=options.low_bandwidth)
 
 
 def workspace_of(options: argparse.Namespace) -> "Path":

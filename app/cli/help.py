@@ -45,6 +45,8 @@ Options
   --api-key KEY     use this key instead of DASHSCOPE_API_KEY
   --workspace DIR   work on this directory instead of the current one
   --read-only       open the app without any action that changes something
+  --fresh           open the app anew, not where it was left the last time
+  --low-bandwidth   open the app for a slow line: nothing moves by itself, fewer updates
   -V, --version     print the version
   -h, --help        print this text; `agentic-rl-tui VERB --help` tells more of a verb
 

@@ -13,6 +13,8 @@ OPTIONS = (
     ("--api-key KEY", N_("use this key instead of DASHSCOPE_API_KEY")),
     ("--workspace DIR", N_("work on this directory instead of the current one")),
     ("--read-only", N_("open the app without any action that changes something")),
+    ("--fresh", N_("open the app anew, not where it was left the last time")),
+    ("--low-bandwidth", N_("open the app for a slow line: nothing moves by itself, fewer updates")),
     ("-V, --version", N_("print the version")),
     ("-h, --help", N_("print this text; `agentic-rl-tui VERB --help` tells more of a verb")),
 )

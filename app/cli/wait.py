@@ -26,8 +26,28 @@ def run(options: argparse.Namespace) -> int:
 
     async def wait(client: AgenticRL) -> Job:
         with told_on_interrupt(lambda: job_goes_on(options.job_id)):
-            return await client.wait(options.job_id, timeout_s=options.timeout)
+            job = await client.wait(options.job_id, timeout_s=options.timeout)
+        await _tell(client, job)
+        return job
 
     job = with_client(options, wait)
     show_job(job, options.output)
     return exits.OK if job.status == JobStatus.SUCCEEDED else exits.JOB_FAILED
+
+
+async def _tell(client: AgenticRL, job: Job) -> None:
+    """Send the notices that the user's settings ask for; one that fails is told, and changes no exit code."""
+    import sys
+    import time
+
+    from agentic_rl_tui.core.models.errors import ArlError
+    from agentic_rl_tui.core.notices import channels_of, notice_of, send
+
+    status = job.status.lower()
+    notice = notice_of(job, status, status, profile=client.settings.profile_name, at=time.time())
+    try:
+        failures = await send(notice, channels_of(client.settings))
+    except ArlError as error:
+        failures = [("settings", error)]
+    for _name, error in failures:
+        print(error.message, file=sys.stderr)

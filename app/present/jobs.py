@@ -167,6 +167,11 @@ def _reward(row: JobRow, width: int) -> Cell:
     return [(curve.ljust(room), color), (f"{row.reward:>{_VALUE_WIDTH}.2f}", "$ink")]
 
 
+def _reward_alone(row: JobRow, width: int) -> Cell:
+    """Without the curve, which changes as a whole at every step."""
+    return _reward(replace(row, rewards=row.rewards[-1:]), min(width, _VALUE_WIDTH))
+
+
 def _name(row: JobRow, width: int) -> Cell:
     marks = [(glyph, style) for glyph, style, is_set in _MARKS if is_set(row)]
     room = width - 2 * len(marks)
@@ -233,11 +238,14 @@ JOB_COLUMNS: tuple[Column[JobRow], ...] = (
 USUAL_COLUMNS = ("status", "name", "model", "type", "step", "reward", "age", "id")
 
 
-def job_columns(chosen: Sequence[str] = USUAL_COLUMNS) -> tuple[Column[JobRow], ...]:
+def job_columns(chosen: Sequence[str] = USUAL_COLUMNS, *, has_curves: bool = True) -> tuple[Column[JobRow], ...]:
     """The chosen columns in their order, with their titles in the language in force."""
     known = {column.key: column for column in JOB_COLUMNS}
     kept = [known[key] for key in dict.fromkeys(chosen) if key in known]
-    return tuple(replace(column, title=_(column.title)) for column in kept or [known[key] for key in USUAL_COLUMNS])
+    columns = kept or [known[key] for key in USUAL_COLUMNS]
+    if not has_curves:
+        columns = [replace(column, cell=_reward_alone) if column.key == "reward" else column for column in columns]
+    return tuple(replace(column, title=_(column.title)) for column in columns)
 
 
 def every_column() -> tuple[Column[JobRow], ...]:

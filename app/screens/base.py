@@ -43,7 +43,7 @@ class Reporting(Screen[Result], Generic[Result]):
         return cast("ArlApp", self.app)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        if self.arl.options.is_still and hasattr(event.widget, "cursor_blink"):
+        if (self.arl.options.is_still or self.arl.is_slow) and hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
 
     @on(Worker.StateChanged)

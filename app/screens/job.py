@@ -50,6 +50,8 @@ TABS = (
 )
 TROUBLE_LINES = 6
 SHOW_EVERY_S = 0.1
+SHOW_SLOW_S = 2.0
+"""How often new lines show at the end of a slow line."""
 
 
 class JobScreen(JobPanes, JobMarks):
@@ -165,6 +167,7 @@ class JobScreen(JobPanes, JobMarks):
             is_focused=self.app.app_focus,
             failures=self._outage.failures,
             retry_after_s=retry_after_s,
+            is_slow_line=self.arl.is_slow,
         )
         self._timer = self.set_timer(delay_s(pulse), self.load)
 
@@ -217,7 +220,7 @@ class JobScreen(JobPanes, JobMarks):
 
     def _plan_show(self) -> None:
         if self._show_timer is None:
-            self._show_timer = self.set_timer(SHOW_EVERY_S, self._show_lines)
+            self._show_timer = self.set_timer(SHOW_SLOW_S if self.arl.is_slow else SHOW_EVERY_S, self._show_lines)
 
     def _show_lines(self) -> None:
         self._show_timer = None

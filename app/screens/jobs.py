@@ -44,6 +44,7 @@ from agentic_rl_tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job, JobPage
+    from agentic_rl_tui.widgets.columns import Column
 
 PAGE_SIZE = 100
 MOST_PINNED = 20
@@ -93,7 +94,7 @@ class JobsScreen(JobMarks):
 
     def body(self) -> ComposeResult:
         yield Heading(id="jobs-heading")
-        table: Table[JobRow] = Table(job_columns(self._chosen_columns()), lambda row: row.job_id, id="jobs-table")
+        table: Table[JobRow] = Table(self._columns(), lambda row: row.job_id, id="jobs-table")
         yield table
         yield Empty(id="jobs-empty")
         yield JobPeek(id="jobs-peek")
@@ -101,6 +102,15 @@ class JobsScreen(JobMarks):
     def _chosen_columns(self) -> tuple[str, ...]:
         wish = self.arl.settings.get("tui.jobs_columns")
         return tuple(map(str, wish)) if isinstance(wish, list | tuple) else USUAL_COLUMNS
+
+    def _columns(self) -> "tuple[Column[JobRow], ...]":
+        return job_columns(self._chosen_columns(), has_curves=not self.arl.is_slow)
+
+    def line_changed(self) -> None:
+        """The line to the screen counts as slow from now on, or no longer."""
+        self.table.set_columns(self._columns())
+        self._show()
+        self._plan()
 
     @property
     def cursor_id(self) -> str:
@@ -219,6 +229,7 @@ class JobsScreen(JobMarks):
             is_focused=self.app.app_focus,
             failures=self._outage.failures,
             retry_after_s=retry_after_s,
+            is_slow_line=self.arl.is_slow,
         )
         self._timer = self.set_timer(delay_s(pulse), self.load)
 
@@ -254,8 +265,9 @@ class JobsScreen(JobMarks):
     # Showing
 
     def _tick(self) -> None:
+        """Let ages and durations go on; on a slow line they do so with the answers of the service."""
         self.arl.tell_stalls(self._jobs.values())
-        if self.is_seen and (self.is_stale or any(row.is_active for row in self.table.items)):
+        if not self.arl.is_slow and self.is_seen and (self.is_stale or any(row.is_active for row in self.table.items)):
             self._show()
 
     def _show(self) -> None:
@@ -280,7 +292,7 @@ class JobsScreen(JobMarks):
         self.refresh_hints()
 
     def _show_peek(self) -> None:
-        self.query_one(JobPeek).row = self.table.current
+        self.query_one(JobPeek).row = None if self.arl.is_slow else self.table.current
 
     def _show_heading(self) -> None:
         heading = self.query_one(Heading)
@@ -391,7 +403,7 @@ class JobsScreen(JobMarks):
     def _take_layout(self, layout: Layout | None) -> None:
         if layout is None:
             return
-        self.table.set_columns(job_columns(layout.columns))
+        self.table.set_columns(job_columns(layout.columns, has_curves=not self.arl.is_slow))
         self.table.order = layout.order
         is_usual = layout.columns == USUAL_COLUMNS
         self._prefer("tui.jobs_columns", None if is_usual else list(layout.columns))

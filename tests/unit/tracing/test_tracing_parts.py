@@ -103,8 +103,8 @@ def test_retries_inside_one_span_are_no_missing_calls() -> None:
 
 def test_a_tally_tells_the_commonest_reason_first() -> None:
     tally = Tally()
-    for reasons in (("b",), ("a",), ("a",)):
-        tally.add(Completeness(Counted(1, 2, reasons), Counted(0, 1, ("t",))))
+    for told in (("b",), ("a",), ("a",)):
+        tally.add(Completeness(Counted(1, 2, told), Counted(0, 1, ("t",))))
     assert tally.text == "LLM 3/6, tools 0/3: t; a; b"
     assert tally.record()["llm"] == {"traced": 3, "total": 6}
 

@@ -18,16 +18,18 @@ Functions and data
   upload_data          Check and upload data sets and print their ids
 
 Jobs
-  run      Register functions, upload data and submit a job
-  list     List jobs, newest first
-  get      Show one job (also: status)
-  wait     Wait until a job has ended
-  logs     Print a job's log, optionally following it
-  clone    Write a job's settings as a new job file, or go on from a checkpoint
-  diff     Compare two jobs: settings, code and data
-  cancel   Cancel a running job
-  delete   Delete a finished job's record
-  trace    List, show, export or import traces of functions (also: traces)
+  run            Register functions, upload data and submit a job
+  list           List jobs, newest first
+  get            Show one job (also: status)
+  wait           Wait until a job has ended
+  logs           Print a job's log, optionally following it
+  clone          Write a job's settings as a new job file, or go on from a checkpoint
+  diff           Compare two jobs: settings, code and data
+  cancel         Cancel a running job
+  delete         Delete a finished job's record
+  metrics        Print the numbers of a job step by step, also as CSV
+  trajectories   Show steps, samples and rollouts, and why groups teach nothing
+  trace          List, show, export or import traces of functions (also: traces)
 
 Local platform
   serve      Run the local platform in the foreground

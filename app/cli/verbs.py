@@ -44,6 +44,10 @@ VERBS = (
     Verb("diff", "diff", N_("Jobs"), N_("Compare two jobs: settings, code and data")),
     Verb("cancel", "cancel", N_("Jobs"), N_("Cancel a running job")),
     Verb("delete", "delete", N_("Jobs"), N_("Delete a finished job's record")),
+    Verb("metrics", "metrics", N_("Jobs"), N_("Print the numbers of a job step by step, also as CSV")),
+    Verb(
+        "trajectories", "trajectories", N_("Jobs"), N_("Show steps, samples and rollouts, and why groups teach nothing")
+    ),
     Verb("trace", "trace", N_("Jobs"), N_("List, show, export or import traces of functions"), ("traces",)),
     Verb("serve", "serve", N_("Local platform"), N_("Run the local platform in the foreground")),
     Verb("platform", "platform", N_("Local platform"), N_("Show, stop, reset, export or import the local platform")),

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agentic_rl_tui.app.present.group_words import CAUSES, SPREADS
 from agentic_rl_tui.app.present.rollouts import number_of, one_line
-from agentic_rl_tui.core.i18n import N_, _
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.groups import Cause, GroupFacts, Spread, bounds, judge
 from agentic_rl_tui.widgets.cells import Cell
 from agentic_rl_tui.widgets.columns import Column
@@ -93,26 +94,6 @@ def with_group(row: SampleRow, page: Mapping[str, Any], low: float, high: float)
     """The row with what the whole rollouts of its group tell."""
     records = [item for item in page.get("rollouts") or () if isinstance(item, Mapping)]
     return replace(row, facts=judge(row.rewards, low, high, records=records), is_read=True) if records else row
-
-
-CAUSES: Mapping[Cause, str] = {
-    Cause.ROLLOUTS_FAILED: N_("the rollouts failed"),
-    Cause.REWARDS_FAILED: N_("the reward failed"),
-    Cause.ONE_ROLLOUT: N_("only one rollout: nothing to compare"),
-    Cause.IDENTICAL: N_("all rollouts say the same: no exploration"),
-    Cause.ZERO_BY_EXCEPTION: N_("a part of the reward raised"),
-    Cause.CONSTANT: N_("the reward always gives the same value"),
-    Cause.TOO_EASY: N_("too easy: all get the most"),
-    Cause.TOO_HARD: N_("too hard: all get the least"),
-    Cause.SAME_VALUE: N_("the reward does not tell them apart"),
-}
-SPREADS: Mapping[Spread, str] = {
-    Spread.SPREAD: N_("spread"),
-    Spread.ALL_MAX: N_("all max"),
-    Spread.ALL_MIN: N_("all min"),
-    Spread.ALL_OTHER: N_("all same"),
-    Spread.UNUSABLE: N_("unusable"),
-}
 
 
 def step_columns() -> tuple[Column[StepRow], ...]:

@@ -173,7 +173,7 @@ class TraceScreen(PlaceScreen):
             await self.prompt.ask("search", "/", hint=_("text or regular expression; capitals make case count"))
 
     @on(Prompt.Given)
-    def _given(self, event: Prompt.Given) -> None:
+    def _prompt_given(self, event: Prompt.Given) -> None:
         if event.purpose == "spans":
             self._narrow(event.text.strip())
         elif event.purpose == "search":

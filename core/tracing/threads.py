@@ -19,7 +19,7 @@ def carry_context() -> None:
     _done = True
     submit: Any = ThreadPoolExecutor.submit
     start = threading.Thread.start
-    pool_work = concurrent.futures.thread._worker  # type: ignore[attr-defined]
+    pool_work = concurrent.futures.thread._worker
 
     @wraps(submit)
     def submit_with_context(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.functions.harness_inputs import ModelResource
+    from agentic_rl_tui.core.functions.harness_report import ModelCall
     from agentic_rl_tui.core.models.jobs import Job, JobPage
     from agentic_rl_tui.core.models.processors import ProcessorInfo
     from agentic_rl_tui.core.sdk.clone import Cloned, Start
@@ -113,6 +114,9 @@ class Backend(Protocol):
     async def practice_models(self, row: dict[str, Any], row_index: int, rollouts: int) -> "list[ModelResource] | None":
         """Models to try rollouts with; None where the profile has none to lend."""
         ...
+
+    async def practice_calls(self, resource: "ModelResource") -> "tuple[ModelCall, ...]":
+        """What was asked of a lent model. It is given back and stops answering."""
 
     async def traces(self, query: dict[str, Any]) -> "tuple[list[Run], int] | None":
         """Runs with traces, newest first, and how many there are; None where the profile keeps none for us."""

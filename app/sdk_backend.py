@@ -9,6 +9,7 @@ from typing import Any
 from agentic_rl_tui.app.backend import HealthFacts, LogChunk, LogNote, StepNews
 from agentic_rl_tui.core.client.transport import Request, checked_id
 from agentic_rl_tui.core.functions.harness_inputs import ModelResource
+from agentic_rl_tui.core.functions.harness_report import ModelCall
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.models.jobs import Job, JobPage, LogPage
@@ -121,6 +122,11 @@ class SdkBackend:
 
         found = await practice_models(self._client.transport, row, row_index=row_index, rollouts=rollouts)
         return [ModelResource(**resource) for resource in found]
+
+    async def practice_calls(self, resource: ModelResource) -> tuple[ModelCall, ...]:
+        from agentic_rl_tui.core.sdk.practice import model_calls
+
+        return await model_calls(self._client.transport, resource)
 
     async def traces(self, query: dict[str, Any]) -> tuple[list[Run], int] | None:
         return await list_traces(self._client.transport, **query) if self._settings.profile.is_local else None

@@ -145,6 +145,8 @@ class FakeBackend:
         self.trajectory_pages: dict[str, dict[str, Any]] = {}
         self.kept_traces: list[tuple[Run, tuple[Span, ...]]] = []
         self.deployed: list[Deployment] = []
+        self.lends: list[Any] | None = None
+        self.practised: tuple[Any, ...] = ()
         self.starts: dict[str, tuple[Start, ...]] = {}
         self.origins: dict[str, Origin] = {}
         self.sources = Sources(Path("/nowhere"))
@@ -258,7 +260,11 @@ class FakeBackend:
         return {"status": "success", "func_type": kind}
 
     async def practice_models(self, row: Any, row_index: int, rollouts: int) -> list[Any] | None:
-        return None
+        return self.lends
+
+    async def practice_calls(self, resource: Any) -> tuple[Any, ...]:
+        self.calls.append(("practice_calls", resource.base_url))
+        return self.practised
 
     async def traces(self, query: dict[str, Any]) -> tuple[list[Run], int] | None:
         self._check()

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.functions.package_plan import PackagePlan
     from agentic_rl_tui.core.models.processors import ProcessorInfo
     from agentic_rl_tui.core.sdk.deploy import Deployment
+    from agentic_rl_tui.core.tracing.model import Run
 
 Lines = tuple[tuple[Span, ...], ...]
 
 KIND_STYLES = {"rollout": "$running", "reward": "$accent", "group_reward": "$succeeded"}
 _BAR = 24
+_MOST_CALLS = 12
 _GAP: tuple[Span, ...] = (("", ""),)
 
 
@@ -164,6 +166,7 @@ def _report_lines(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
         yield ((f"{clip(clean(name), 30):<30}", "$muted"), (f" {value:.4g}", "$ink"))
     yield from _waterfall(report)
     yield from _trouble(report)
+    yield from _asked(report)
     for caution in report.warnings:
         yield (("! ", "$warn"), (clean(caution.message), "$ink"))
     if report.output is not None:
@@ -199,6 +202,52 @@ def _waterfall(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
             (f"  {row.note}", "$warn"),
         )
     yield ((f"{_('total'):<55}", "$muted"), (f"= {fall.total:+.4g}", "$ink bold"))
+
+
+def _asked(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
+    """The model calls that its server counted, and how much of all calls the trace tells."""
+    calls = report.model_calls
+    if calls:
+        yield _GAP
+        tokens = _("{given:,} tokens in, {taken:,} out").format(
+            given=sum(call.prompt_tokens for call in calls), taken=sum(call.completion_tokens for call in calls)
+        )
+        count = ngettext("{count} call", "{count} calls", len(calls)).format(count=len(calls))
+        yield ((_("MODEL CALLS"), "$faint bold"), (f"  {count}, {tokens}", "$muted"))
+        for call in calls[:_MOST_CALLS]:
+            yield (
+                (f"{clip(clean(call.model), 26):<26} ", "$ink"),
+                (f"{call.prompt_tokens:>7,} → {call.completion_tokens:<6,}", "$muted"),
+                (f"{call.latency_s * 1000:>8,.1f} ms", "$muted"),
+                (f"  {clean(call.error)}" if call.error else "", "$failed"),
+            )
+    found = report.completeness
+    if found is not None:
+        yield _GAP
+        glyph, style = ("✓", "$succeeded") if found.is_complete else ("!", "$warn")
+        spans = ngettext("{count} span", "{count} spans", len(report.spans)).format(count=len(report.spans))
+        yield (
+            (_("TRACE"), "$faint bold"),
+            (f"  {glyph} ", style),
+            (clean(found.text), "$ink"),
+            (f"  {spans}", "$muted"),
+        )
+        if report.spans:
+            yield (("w", "$accent bold"), (_("  opens the spans as a waterfall"), "$muted"))
+
+
+def trace_of(report: "TestReport") -> "Run | None":
+    """The run that the spans of a try make; None where there are none."""
+    if not report.spans:
+        return None
+    from agentic_rl_tui.core.tracing.model import Completeness, Run
+
+    return Run.over(
+        report.spans,
+        function=report.classpath.class_name,
+        status=report.status.value,
+        completeness=report.completeness or Completeness(),
+    )
 
 
 def _trouble(report: "TestReport") -> "Iterator[tuple[Span, ...]]":

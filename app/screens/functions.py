@@ -27,6 +27,7 @@ from agentic_rl_tui.widgets.codeeditor import CodeEditor
 from agentic_rl_tui.widgets.editor import Editor
 from agentic_rl_tui.widgets.logview import LogView
 from agentic_rl_tui.widgets.panels import Empty, Facts, Note
+from agentic_rl_tui.widgets.popup import Popup
 from agentic_rl_tui.widgets.prompt import Prompt
 from agentic_rl_tui.widgets.table import Table
 
@@ -84,6 +85,7 @@ class FunctionsScreen(FunctionsHistory):
                     with Vertical(id="pane-source"):
                         yield Editor(read_only=True, id="functions-source")
         yield Empty(id="functions-empty")
+        yield Popup(id="try-popup")
 
     def on_mount(self) -> None:
         self.query_one("#functions-heading", Heading).title = _("Functions")
@@ -164,6 +166,8 @@ class FunctionsScreen(FunctionsHistory):
         has_instance = row is not None and row.deployment is not None and bool(row.deployment.instances)
         if action_id in ("functions.delete", "functions.remote", "functions.logs") and not has_instance:
             return _("No instance of this function was loaded from here; R registers it")
+        if action_id == "functions.trace" and self.trace is None:
+            return _("The last run left no spans; a rollout that calls a traced client does")
         if action_id == "functions.run" and self.is_trying:
             return _("A run is going on; esc stops it")
         return None

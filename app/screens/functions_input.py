@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 
 from agentic_rl_tui.app.present.functions import FunctionRow, Lines, clean
 from agentic_rl_tui.app.screens.choose import Choice, Choose
+from agentic_rl_tui.app.screens.completing import CompletingScreen
 from agentic_rl_tui.app.screens.functions_list import FunctionsList
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, InputError
@@ -22,7 +23,11 @@ from agentic_rl_tui.widgets.panels import Note
 from agentic_rl_tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentic_rl_tui.app.screens.completing import Completer
     from agentic_rl_tui.core.functions.harness import ModelResource
+    from agentic_rl_tui.core.jobfile import Completion
 
 CHECK_AFTER_S = 0.15
 ROLLOUTS = 4
@@ -43,7 +48,7 @@ class Source:
         return self.path.name if self.row is None else _("{name} row {row}").format(name=self.path.name, row=self.row)
 
 
-class FunctionsInput(FunctionsList):
+class FunctionsInput(CompletingScreen, FunctionsList):
     @dataclass
     class InputMade(Message):
         classpath: str
@@ -67,11 +72,30 @@ class FunctionsInput(FunctionsList):
         self._source = Source()
         self._of = ""
         self._resource: ModelResource | None = None
+        self._lent: ModelResource | None = None
+        """The practice model that is on loan; None once it was given back."""
         self._input_timer: Timer | None = None
 
     @property
     def input(self) -> CodeEditor:
         return self.query_one("#try-input", CodeEditor)
+
+    @property
+    def completed(self) -> CodeEditor:
+        return self.input
+
+    def completer(self) -> "Completer | None":
+        row = self.row
+        if row is None:
+            return None
+        kind = row.info.kind
+
+        def look(text: str, line: int, col: int) -> "Sequence[Completion]":
+            from agentic_rl_tui.core.sdk.tryout_complete import complete_input
+
+            return complete_input(kind, text, line, col)
+
+        return look
 
     def row_changed(self, row: FunctionRow) -> None:
         if row.key != self._of:
@@ -149,7 +173,8 @@ class FunctionsInput(FunctionsList):
                     "[try] base_url, model and api_key_env."
                 ),
             )
-        return lent[0]
+        self._lent = lent[0]
+        return self._lent
 
     @on(InputMade)
     def _input_made(self, event: InputMade) -> None:
@@ -194,14 +219,12 @@ class FunctionsInput(FunctionsList):
             self.post_message(self.InputChecked((mark,), (("✗ ", "$failed"), (words, "$ink")), False))
             return
         problems = check_input(row.info.kind, payload)
-        marks = []
-        for problem in problems:
-            line, start, end = line_of(text, problem.path)
-            marks.append(Mark(line, start, end, "✗", "$failed"))
+        marks = [Mark(*line_of(text, problem.path), "✗", "$failed") for problem in problems]
         note: tuple[tuple[str, str], ...] = (("✓ ", "$succeeded"), (_("fits"), "$muted"))
         if problems:
             more = f"  +{len(problems) - 1}" if len(problems) > 1 else ""
-            note = (("✗ ", "$failed"), (f"{problems[0].path}: {problems[0].message}{more}", "$ink"))
+            place = f"{marks[0].line + 1}:{marks[0].start + 1} {problems[0].path}"
+            note = (("✗ ", "$failed"), (f"{place}: {problems[0].message}{more}", "$ink"))
         self.post_message(self.InputChecked(tuple(marks), note, not problems))
 
     @on(InputChecked)

@@ -10,7 +10,7 @@ from textual import on, work
 from textual.message import Message
 from textual.worker import Worker
 
-from agentic_rl_tui.app.present.functions import FunctionRow, Lines, clean, report_lines
+from agentic_rl_tui.app.present.functions import FunctionRow, Lines, clean, report_lines, trace_of
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.functions_input import FunctionsInput
 from agentic_rl_tui.core.i18n import _
@@ -21,6 +21,7 @@ from agentic_rl_tui.widgets.logview import LogView
 if TYPE_CHECKING:
     from agentic_rl_tui.core.functions.harness import ModelResource, TestReport
     from agentic_rl_tui.core.functions.output import OutputLine
+    from agentic_rl_tui.core.tracing.model import Run
 
 
 class FunctionsRun(FunctionsInput):
@@ -42,6 +43,7 @@ class FunctionsRun(FunctionsInput):
     def __init__(self) -> None:
         super().__init__()
         self.report: TestReport | None = None
+        self.trace: Run | None = None
         self._lines = LineBuffer()
         self._run_worker: Worker[None] | None = None
 
@@ -69,19 +71,27 @@ class FunctionsRun(FunctionsInput):
         self.show_result(((("● ", "$running"), (_("running …"), "$ink"), (_("  esc stops it"), "$faint")),))
         self.refresh_hints()
 
-    @work(exclusive=True, group="functions.run", exit_on_error=False)
+    @work(exclusive=True, group="functions.run", exit_on_error=False, description="run the function")
     async def _run_here(self, row: FunctionRow, payload: Any, label: str, resource: "ModelResource | None") -> None:
         from agentic_rl_tui.core.functions.harness import try_function
-        from agentic_rl_tui.core.sdk.tryout import options_for, with_key
+        from agentic_rl_tui.core.functions.harness_traces import with_model_calls
+        from agentic_rl_tui.core.models.kinds import FunctionKind
+        from agentic_rl_tui.core.sdk.tryout import lacks_model, options_for, with_model
 
         root = self.arl.settings.workspace
-        if isinstance(payload, dict):
-            payload = with_key(payload, resource)
+        lent = None
         try:
+            if isinstance(payload, dict) and row.info.kind is FunctionKind.ROLLOUT and lacks_model(payload):
+                lent = resource or await self._model_for(row, payload, self._source.row or 0)
+                payload = with_model(payload, lent) if lent is not None else payload
             options = await asyncio.to_thread(options_for, root, row.info)
             report = await try_function(
                 root, row.info.classpath, json.dumps(payload), options=options, on_output=self._pass_output
             )
+            if lent is not None and self.arl.backend is not None and lent == self._lent:
+                # The key is given back with this question; the next run borrows another one.
+                self._lent = self._resource = None
+                report = with_model_calls(report, await self.arl.backend.practice_calls(lent))
         except ArlError as error:
             self.post_message(self.RunFailed(error))
         else:
@@ -102,6 +112,7 @@ class FunctionsRun(FunctionsInput):
     @on(Ran)
     def _ran(self, event: Ran) -> None:
         self.report = event.report
+        self.trace = trace_of(event.report)
         self.show_result(report_lines(event.report))
         self.refresh_hints()
 
@@ -116,6 +127,13 @@ class FunctionsRun(FunctionsInput):
         self.arl.keep(event.error, _("run the function"))
         self.refresh_hints()
 
+    def action_trace(self) -> None:
+        """The spans of the last run by time."""
+        from agentic_rl_tui.app.screens.functions_trace import TriedTrace
+
+        if self.may("functions.trace") and self.report is not None and self.trace is not None:
+            self.app.push_screen(TriedTrace(self.trace, self.report.spans))
+
     def cancel_run(self) -> None:
         if self._run_worker is not None:
             self._run_worker.cancel()
@@ -123,6 +141,7 @@ class FunctionsRun(FunctionsInput):
             self.show_result(((("○ ", "$canceled"), (_("canceled"), "$ink")),))
 
     def undo_layers(self) -> Iterator[Layer]:
+        yield from super().undo_layers()
         if self.is_trying:
             yield Layer(_("stop the run"), self.cancel_run)
         if not self.table.has_focus:

@@ -1,140 +1,31 @@
-"""What can be typed here, in a list at the cursor."""
+"""What can be typed at the cursor of the job file."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual import on, work
-from textual.message import Message
-from textual.timer import Timer
-from textual.widgets import TextArea
-
-from agentic_rl_tui.app.screens.base import Layer
+from agentic_rl_tui.app.screens.completing import CompletingScreen
 from agentic_rl_tui.app.screens.jobfile_key import JobFileKey
-from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.codeeditor import CodeEditor
-from agentic_rl_tui.widgets.popup import Popup, PopupItem
 
 if TYPE_CHECKING:
+    from agentic_rl_tui.app.screens.completing import Completer
     from agentic_rl_tui.core.jobfile import Completion
 
-COMPLETE_AFTER_S = 0.05
 
-
-class JobFileCompletion(JobFileKey):
-    @dataclass
-    class Offered(Message):
-        items: "tuple[Completion, ...]"
-        text: str
-        place: tuple[int, int]
-        is_asked: bool
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._complete_timer: Timer | None = None
-        self._offers: tuple[Completion, ...] = ()
-
+class JobFileCompletion(CompletingScreen, JobFileKey):
     @property
-    def popup(self) -> Popup:
-        return self.query_one(Popup)
+    def completed(self) -> CodeEditor:
+        return self.editor
 
-    @on(CodeEditor.Typed)
-    def _typed(self, event: CodeEditor.Typed) -> None:
-        if event.is_deletion and not self.popup.is_open:
-            return
-        if self._complete_timer is not None:
-            self._complete_timer.stop()
-        self._complete_timer = self.set_timer(COMPLETE_AFTER_S, self._ask)
+    def completer(self) -> "Completer | None":
+        path = self.path
+        if path is None:
+            return None
+        known = self.document.facts if self.document is not None else None
 
-    def action_complete(self) -> None:
-        self._ask(is_asked=True)
+        def look(text: str, line: int, col: int) -> "Sequence[Completion]":
+            from agentic_rl_tui.core.jobfile import DiskFacts, complete
 
-    def _ask(self, is_asked: bool = False) -> None:
-        if self.path is not None and self.editor.has_focus and not self.editor.read_only:
-            self._complete(self.editor.text, self.editor.cursor_location, self.path, is_asked)
+            return complete(text, line, col, known or DiskFacts(path.parent))
 
-    @work(
-        thread=True, exclusive=True, group="jobfile.complete", exit_on_error=False, description="look for completions"
-    )
-    def _complete(self, text: str, place: tuple[int, int], path: Path, is_asked: bool) -> None:
-        from agentic_rl_tui.core.jobfile import DiskFacts, complete
-
-        facts = self.document.facts if self.document is not None else None
-        row, column = place
-        found = complete(text, row + 1, column + 1, facts or DiskFacts(path.parent))
-        self.post_message(self.Offered(tuple(found), text, place, is_asked))
-
-    @on(Offered)
-    def _offer(self, event: Offered) -> None:
-        editor = self.editor
-        if event.place != editor.cursor_location or event.text != editor.text:
-            return
-        row, column = event.place
-        line = editor.document.get_line(row)
-        items = event.items
-        if not event.is_asked:
-            typed = line[:column].lstrip(" -")
-            # Nothing typed yet, or the word is complete: a list would only be in the way.
-            items = tuple(
-                item for item in items if line[item.start_col - 1 : item.end_col - 1].strip() != item.insert.strip()
-            )
-            if not typed or not items or (len(items) != len(event.items) and len(items) > 3):
-                self.close_popup()
-                return
-        if not items:
-            self.close_popup()
-            self.arl.refuse(_("Nothing is known that fits here"))
-            return
-        self._offers = items
-        start = min(item.start_col for item in items) - 1
-        cell = editor.cursor_cell
-        shift = sum(1 for _char in line[start:column])
-        self.popup.show_at(
-            [PopupItem(item.label, item.detail) for item in items], cell.__class__(cell.x - shift - 1, cell.y)
-        )
-        editor.has_popup = True
-        editor.enter_chooses = event.is_asked
-        self.refresh_hints()
-
-    def close_popup(self) -> None:
-        self.popup.close()
-        self.editor.has_popup = False
-        self.refresh_hints()
-
-    @on(CodeEditor.PopupKey)
-    def _popup_key(self, event: CodeEditor.PopupKey) -> None:
-        moves = {"up": -1, "down": 1, "pageup": -7, "pagedown": 7}
-        if event.key in moves:
-            self.popup.move(moves[event.key])
-            self.editor.enter_chooses = True
-        elif event.key in ("tab", "enter"):
-            self._take_offer(self.popup.index)
-        else:
-            self.close_popup()
-
-    @on(Popup.Chosen)
-    def _popup_clicked(self, event: Popup.Chosen) -> None:
-        self._take_offer(event.index)
-
-    def _take_offer(self, index: int) -> None:
-        self.close_popup()
-        if 0 <= index < len(self._offers):
-            item = self._offers[index]
-            row, _column = self.editor.cursor_location
-            end = min(item.end_col - 1, len(self.editor.document.get_line(row)))
-            self.editor.history.checkpoint()
-            self.editor.replace(item.insert, (row, item.start_col - 1), (row, end), maintain_selection_offset=False)
-            self.editor.history.checkpoint()
-
-    @on(TextArea.SelectionChanged)
-    def _left_the_word(self) -> None:
-        if self.popup.is_open and self._offers:
-            column = self.editor.cursor_location[1]
-            if column < min(item.start_col for item in self._offers) - 1:
-                self.close_popup()
-
-    def undo_layers(self) -> Iterator[Layer]:
-        if self.popup.is_open:
-            yield Layer(_("close list"), self.close_popup)
-        yield from super().undo_layers()
+        return look

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentic_rl_tui.core.client.transport import Request, Transport
+from agentic_rl_tui.core.functions.harness_inputs import ModelResource
+from agentic_rl_tui.core.functions.harness_report import ModelCall
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 
@@ -24,6 +26,21 @@ async def practice_models(
     answer = await transport.call(Request("POST", "//local/v1/practice", json=body))
     resources: list[dict[str, str]] = answer.body["model_resources"]
     return resources
+
+
+async def model_calls(transport: Transport, resource: ModelResource) -> tuple[ModelCall, ...]:
+    """What a rollout asked of a lent model; its key stops working."""
+    return tuple(
+        ModelCall(
+            resource.model_name,
+            call["prompt_tokens"],
+            call["completion_tokens"],
+            call["latency_s"],
+            call.get("error"),
+            call.get("span", ""),
+        )
+        for call in await practice_calls(transport, resource.api_key)
+    )
 
 
 async def practice_calls(transport: Transport, api_key: str) -> list[dict[str, Any]]:

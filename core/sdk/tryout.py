@@ -110,6 +110,17 @@ def own_model(settings: Settings) -> ModelResource | None:
     return ModelResource(str(model), str(base_url), key or "none")
 
 
+def lacks_model(payload: Mapping[str, Any]) -> bool:
+    """Whether an input names no model that could answer: none at all, or one with a key that stands for another."""
+    resource = payload.get("model_resource")
+    key = str(resource.get("api_key") or "") if isinstance(resource, Mapping) else ""
+    return not key or "•" in key or key.lower().startswith(("your", "<", "sk-xxx"))
+
+
+def with_model(payload: Mapping[str, Any], resource: ModelResource) -> dict[str, Any]:
+    return {**payload, "model_resource": resource.payload()}
+
+
 def with_key(payload: Mapping[str, Any], resource: ModelResource | None) -> dict[str, Any]:
     """A shown input with the real key in the place of the masked one."""
     shown = payload.get("model_resource")

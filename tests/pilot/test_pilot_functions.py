@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from agentic_rl_tui.app.screens.choose import Choose
 from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.app.screens.functions import FunctionsScreen
 from agentic_rl_tui.app.screens.functions_register import Register
+from agentic_rl_tui.app.screens.functions_trace import TriedTrace
+from agentic_rl_tui.core.functions.harness_report import ModelCall
 from agentic_rl_tui.core.models.errors import DeploymentError
 from agentic_rl_tui.core.sdk.jsonplaces import line_of
+from agentic_rl_tui.core.tracing.model import Completeness, Counted, Span
 from agentic_rl_tui.widgets.panels import Note
 
 
@@ -92,6 +96,55 @@ async def test_typed_input_is_checked_at_its_place(opened: Any, template: Path) 
         editor.text = "{"
         await it.wait()
         assert editor.marks
+
+
+async def test_keys_and_values_are_offered_while_the_input_is_typed(opened: Any, template: Path) -> None:
+    async with opened(template) as it:
+        await it.choose("AnswerReward")
+        editor = it.screen.input
+        editor.load("{\n  \n}", ".json")
+        editor.focus()
+        editor.move_cursor((1, 2))
+        await it.wait()
+        await it.press('"', "a")
+        assert it.screen.popup.is_open
+        await it.press("tab", "{")
+        assert editor.document.get_line(1) == '  "agent_output": {'
+        await it.press("ctrl+@")
+        assert it.screen.popup.is_open
+        await it.press("escape")
+        assert not it.screen.popup.is_open
+        assert editor.has_focus
+        await it.press("escape")
+        assert it.screen.table.has_focus
+
+
+async def test_model_calls_and_the_trace_of_a_run_are_told(opened: Any, template: Path) -> None:
+    async with opened(template) as it:
+        await it.choose("AnswerReward")
+        await it.press("w")
+        assert isinstance(it.app.screen, FunctionsScreen)
+        await it.press("t")
+        report = it.screen.report
+        assert report is not None
+        span = Span("5" * 32, "a" * 16, None, "chat practice", "LLM", 1, 9_000_001)
+        full = replace(
+            report,
+            model_calls=(ModelCall("practice", 95, 21, 0.001), ModelCall("practice", 136, 1, 0.002, "refused")),
+            spans=(span,),
+            completeness=Completeness(Counted(1, 2)),
+        )
+        it.screen.post_message(FunctionsScreen.Ran(full, "row 0"))
+        await it.wait()
+        shown = told(it.screen)
+        assert "2 calls, 231 tokens in, 22 out" in shown
+        assert "refused" in shown
+        assert "LLM 1/2" in shown
+        await it.press("w")
+        assert isinstance(it.app.screen, TriedTrace)
+        assert [row.span.name for row in it.app.screen.table.items] == ["chat practice"]
+        await it.press("escape")
+        assert isinstance(it.app.screen, FunctionsScreen)
 
 
 async def test_a_row_of_the_data_becomes_an_input_and_many_rows_a_sweep(opened: Any, template: Path) -> None:

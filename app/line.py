@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 
 from textual import events
 
@@ -17,19 +18,20 @@ class Line(Refitting):
     """A slow line is offered, never chosen for somebody."""
 
     is_slow: bool = False
+    now_s: Callable[[], float] = staticmethod(time.monotonic)
     _asked_at: float | None = None
 
     def measure_line(self) -> None:
         """Ask the terminal something over SSH and see how long the answer takes."""
         is_far = bool(os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
         if is_far and not self.is_slow and self._asked_at is None:
-            self._asked_at = time.monotonic()
+            self._asked_at = self.now_s()
             self.to_terminal(_WHERE_IS_THE_CURSOR)
 
     def on_cursor_position(self, _event: events.CursorPosition) -> None:
         if self._asked_at is None or self.is_slow:
             return
-        took = time.monotonic() - self._asked_at
+        took = self.now_s() - self._asked_at
         if took > SLOW_S:
             text = _("The terminal took {seconds:.1f} s to answer. alt+b spares a slow line: less moves, less is sent")
             self.say_long(text.format(seconds=took))

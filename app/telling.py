@@ -1,5 +1,6 @@
 """What people are told, and where: toasts that fade, problems that are kept."""
 
+import os
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,9 @@ from textual import on
 from textual.app import App
 from textual.worker import Worker, WorkerState
 
+from agentic_rl_tui.app.plainview import show_plain
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog, problem
+from agentic_rl_tui.app.terminal import clipboard
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 
@@ -24,6 +27,8 @@ class Telling(App[int]):
     clock: "Callable[[], float]"
     zone: tzinfo
     problems: ProblemLog
+    copied: str = ""
+    """What was copied last and may not have arrived."""
 
     def fail(self, error: ArlError, doing: str) -> None:
         """Tell that something the user or a refresh asked for failed, and keep it."""
@@ -61,7 +66,20 @@ class Telling(App[int]):
         """Say why a key did nothing."""
         self.notify(reason, severity="warning", timeout=3, markup=False)
 
+    def copy_to_clipboard(self, text: str) -> None:
+        self._clipboard = text
+        if not self.is_headless and self._driver is not None:
+            self._driver.write(clipboard(text, os.environ))
+
     def copy(self, text: str, what: str) -> None:
         """Send `text` to the terminal's clipboard; whether it arrives is the terminal's affair, so no claim is made."""
+        self.copied = text
         self.copy_to_clipboard(text)
-        self.say(_("Sent the {what} to the terminal's clipboard").format(what=what))
+        told = _("Sent the {what} to the terminal's clipboard; if nothing arrives, V shows the text to be selected")
+        self.notify(told.format(what=what), timeout=5, markup=False)
+
+    def show_plain(self, text: str) -> None:
+        """The text that was copied last, once; else the given one."""
+        wanted, self.copied = self.copied or text, ""
+        if not show_plain(self, wanted):
+            self.refuse(_("This terminal cannot be handed to another program"))

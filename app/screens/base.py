@@ -179,6 +179,14 @@ class PlaceScreen(Reporting[None]):
         else:
             self.arl.action_leave()
 
+    def plain_text(self) -> str:
+        """What the plain view shows: by default what is on the screen, line by line."""
+        lines = self._compositor.render_strips() if self.size else []
+        return "\n".join(strip.text.rstrip() for strip in lines)
+
+    def action_plain(self) -> None:
+        self.arl.show_plain(self.plain_text())
+
     def action_refresh(self) -> None:
         """Ask the platform again; places that show nothing from it have nothing to do."""
 

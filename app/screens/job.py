@@ -35,6 +35,7 @@ from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, NotFound
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.styles import themes
+from agentic_rl_tui.widgets import ansi
 from agentic_rl_tui.widgets.bars import Heading, Tab, TabBar
 from agentic_rl_tui.widgets.cells import Span
 
@@ -49,6 +50,7 @@ TABS = (
     Tab("traces", N_("Traces")),
 )
 TROUBLE_LINES = 6
+PLAIN_LINES = 500
 SHOW_EVERY_S = 0.1
 SHOW_SLOW_S = 2.0
 """How often new lines show at the end of a slow line."""
@@ -346,6 +348,14 @@ class JobScreen(JobPanes, JobMarks):
         return _("back to jobs")
 
     # Verbs
+
+    def plain_text(self) -> str:
+        """On the tab of the log its last lines up to the one seen last, uncut; else what is on the screen."""
+        if self.tab != "logs":
+            return super().plain_text()
+        last = self.query_one(JobLogs).view.last_seen
+        lines = self.feed.source.lines(max(0, last - PLAIN_LINES), last)
+        return "\n".join(ansi.text_of(line) for line in lines)
 
     @property
     def rows(self) -> tuple[JobRow, ...]:

@@ -391,6 +391,14 @@ class JobsScreen(JobMarks):
         if self.filter_text:
             yield Layer(_("clear filter"), lambda: setattr(self, "filter_text", ""))
 
+    def plain_text(self) -> str:
+        """Every row that passes the filter, whole."""
+        rows = [
+            ("\t".join((row.look.word, row.name, row.model, row.kind, row.job_id, row.reason or row.note)))
+            for row in self.table.rows()
+        ]
+        return "\n".join(row.rstrip() for row in rows)
+
     # Columns
 
     def action_columns(self) -> None:

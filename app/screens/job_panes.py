@@ -97,8 +97,9 @@ class JobPanes(PlaceScreen):
     @work(exclusive=True, group="job.groups", exit_on_error=False)
     async def _show_groups(self, step: int) -> None:
         opening = [worker for worker in self.workers if worker.group == "job.tab" and not worker.is_finished]
-        with suppress(WorkerCancelled):
-            await self.workers.wait_for_complete(opening)
+        if opening:  # none would mean all to it, and this worker is one of them
+            with suppress(WorkerCancelled):
+                await self.workers.wait_for_complete(opening)
         if self.pane is not None:
             self.pane.show_groups(step)
 

@@ -281,6 +281,14 @@ async def test_enter_leads_from_a_step_to_its_groups_without_spread(scenes: Any,
         assert pane.filter_text == "flat"
         assert [row.sample for row in pane.samples.rows()] == [0, 93, 186]
         assert {row.facts.cause for row in pane.samples.rows()} == {"too_easy"}
+        # Once more, with the tab already made and nothing left to wait for.
+        await pilot.press("left_square_bracket")
+        await settle(pilot)
+        assert app.screen.tab == "metrics"
+        await pilot.press("enter")
+        await settle(pilot)
+        assert (app.screen.tab, pane.level) == ("trajectories", "samples")
+        assert not app.problems.items
 
 
 async def test_hostile_names_and_endless_lines_neither_act_nor_freeze(scenes: Any, settle: Any) -> None:

@@ -116,12 +116,10 @@ def package(options: argparse.Namespace) -> int:
 
 
 def served(options: argparse.Namespace) -> int:
-    import asyncio
-
     from agentic_rl_tui.app.cli.functions_test import policy
     from agentic_rl_tui.core.functions.harness import TrialOptions, open_trial
     from agentic_rl_tui.core.functions.output import OutputLine
-    from agentic_rl_tui.core.functions.server import serve
+    from agentic_rl_tui.core.functions.server import run, serve
 
     def tell(line: OutputLine) -> None:
         tell_problems((), note=f"{line.stream}: {line.text}")
@@ -145,7 +143,7 @@ def served(options: argparse.Namespace) -> int:
             )
 
     try:
-        asyncio.run(session())
+        run(session())
     except OSError as error:
         raise InputError(
             _("port {port} cannot be used: {strerror}").format(port=options.port, strerror=error.strerror),

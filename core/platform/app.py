@@ -10,6 +10,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from agentic_rl_tui.core.platform import wire
 from agentic_rl_tui.core.platform.faults import FaultInjector
@@ -90,7 +91,7 @@ async def running_app(root: Path, *, token: str | None = None, **settings: Any) 
 
 
 def _with_faults(app: Starlette, options: PlatformOptions) -> ASGIApp:
-    whole = Split(RequestIds(app), trigger.TriggerApp(lambda: app.state.platform))
+    whole = Split(ProxyHeadersMiddleware(RequestIds(app)), trigger.TriggerApp(lambda: app.state.platform))
     return FaultInjector(whole, options.faults, wait_s=options.wait_s) if options.faults.rules else whole
 
 

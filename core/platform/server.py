@@ -14,7 +14,9 @@ from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+import uvloop
 
+from agentic_rl_tui.core.functions.http_protocol import JoinedHttp
 from agentic_rl_tui.core.models.errors import ArlError, PlatformError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.paths import PlatformPaths
@@ -49,7 +51,8 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 app,
                 lifespan="off",
-                http="httptools",
+                http=JoinedHttp,
+                proxy_headers=False,
                 ws="none",
                 interface="asgi3",
                 log_config=None,
@@ -134,7 +137,8 @@ def run(paths: PlatformPaths, settings: Settings, listening: Listening | None) -
     try:
         _set_up_logging(paths)
         database = Database(paths.database)
-        asyncio.run(_serve(paths, options, settings, listening, database))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(paths, options, settings, listening, database))
     except Exception as error:
         _log.error("%s", error, exc_info=not isinstance(error, ArlError))
         raise

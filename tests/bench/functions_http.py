@@ -54,10 +54,10 @@ class Quiet(AbstractRewardProcessor):
         return RewardOutput(reward=Reward(reward_score=score, reward_metrics=metrics))
 """
 SERVE = """
-import asyncio, sys
+import sys
 from pathlib import Path
 from agentic_rl_tui.core.functions.pool import FunctionPool, WorkerSpec
-from agentic_rl_tui.core.functions.server import serve
+from agentic_rl_tui.core.functions.server import run, serve
 from agentic_rl_tui.core.models.functions import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 
@@ -66,12 +66,7 @@ async def main():
     async with FunctionPool(spec) as pool:
         await serve(pool, port=int(sys.argv[3]))
 
-import os
-if os.environ.get("UV"):
-    import uvloop
-    uvloop.run(main())
-else:
-    asyncio.run(main())
+run(main())
 """
 
 
@@ -161,7 +156,9 @@ def process(command: list[Any], env: dict[str, str]) -> Iterator[None]:
 def until_open(target: Target) -> None:
     while True:
         try:
-            load(target, target.request("POST", "/api/v1", BODY), 1, 0.001)
+            with socket.create_connection(("127.0.0.1", target.port)) as sock:
+                sock.sendall(target.request("POST", "/api/v1", BODY))
+                read_answer(sock)
         except OSError:
             time.sleep(0.005)
         else:

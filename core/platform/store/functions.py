@@ -64,6 +64,7 @@ class Functions:
         self._database = database
         self._clock = clock
         self._instances: dict[str, StoredInstance] = {}
+        self._entities: dict[str, Entity] = {}
 
     async def open_upload(self, unique_key: str, lifetime_s: float) -> Upload:
         """A place for a package; asked again for the same key while it is valid, the same one."""
@@ -136,8 +137,13 @@ class Functions:
         return entity
 
     def entity(self, entity_id: str) -> Entity | None:
-        row = self._database.row(f"{_ENTITY} where entity_id = ?", (entity_id,))
-        return None if row is None else _entity(row)
+        """A function as it was registered, which never changes."""
+        found = self._entities.get(entity_id)
+        if found is None:
+            row = self._database.row(f"{_ENTITY} where entity_id = ?", (entity_id,))
+            if row is not None:
+                found = self._entities[entity_id] = _entity(row)
+        return found
 
     async def load(
         self,

@@ -41,6 +41,8 @@ class Connecting(Noticing):
     connect: "Callable[[Settings], Backend]"
     is_polling: bool = True
     _health_timer: Timer | None = None
+    _rest_until: float = 0.0
+    """Before this the service has asked to be left alone."""
     MODES: ClassVar[dict[str, Any]] = {}
 
     @dataclass
@@ -104,11 +106,12 @@ class Connecting(Noticing):
     @work(exclusive=True, group="app.health", exit_on_error=False)
     async def check_health(self) -> None:
         """Ask how the service is; a terminal that nobody looks at asks nothing."""
-        if self.backend is not None and self.app_focus:
+        if self.backend is not None and self.app_focus and self.clock() >= self._rest_until:
             try:
                 state = (await self.backend.health()).state
             except ArlError as error:
                 state = state_of(error)
+                self._rest_until = self.clock() + (error.retry_after_s or 0.0)
             self.post_message(self.HealthKnown(state))
 
     @on(HealthKnown)

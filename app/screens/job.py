@@ -115,6 +115,7 @@ class JobScreen(JobPanes, JobMarks):
     def on_mount(self) -> None:
         self.query_one(TabBar).tabs = tuple(Tab(tab.name, _(tab.title)) for tab in TABS)
         self.watch_tab()
+        self.watch(self.app, "app_focus", self._looked_at_again, init=False)
         self._show()
         self.load()
         self.follow()
@@ -172,6 +173,11 @@ class JobScreen(JobPanes, JobMarks):
             is_slow_line=self.arl.is_slow,
         )
         self._timer = self.set_timer(delay_s(pulse), self.load)
+
+    def _looked_at_again(self, has_focus: bool) -> None:
+        is_over = self.job is None or self.job.is_terminal
+        if has_focus and self.is_seen and not is_over and not self._outage.failures:
+            self.load()
 
     def on_screen_resume(self) -> None:
         if self.job is not None:

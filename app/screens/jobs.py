@@ -129,6 +129,7 @@ class JobsScreen(JobMarks):
         self._show()
         self.table.focus()
         self.watch(self.app, "backend", self._backend_came)
+        self.watch(self.app, "app_focus", self._looked_at_again, init=False)
         if self.arl.options.is_polling:
             self.set_interval(TICK_S, self._tick)
 
@@ -143,6 +144,11 @@ class JobsScreen(JobMarks):
 
     def _backend_came(self) -> None:
         if self.arl.backend is not None:
+            self.load()
+
+    def _looked_at_again(self, has_focus: bool) -> None:
+        """Somebody looks at the terminal again: show them how things are now, unless the service asked for rest."""
+        if has_focus and self._is_known and self.is_seen and not self._outage.failures:
             self.load()
 
     def on_screen_resume(self) -> None:

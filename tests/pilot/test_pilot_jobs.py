@@ -260,3 +260,54 @@ async def test_the_end_of_a_job_is_told_once(scenes: Any, settle: Any) -> None:
             await pilot.press("ctrl+r")
             await settle(pilot)
         assert [note.title for note in app._notifications] == ["calc-agent-3f2a"]
+
+
+async def test_a_terminal_that_is_looked_at_again_shows_how_things_are_now(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    asked: list[int] = []
+    jobs = backend.jobs
+
+    async def counted(page_no: int, page_size: int) -> Any:
+        asked.append(page_no)
+        return await jobs(page_no, page_size)
+
+    backend.jobs = counted
+    app = scenes.app(backend)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        before = len(asked)
+        app.app_focus = False
+        await settle(pilot)
+        assert len(asked) == before
+        app.app_focus = True
+        await settle(pilot)
+        assert len(asked) == before + 1
+        backend.broken = RateLimited("too many requests", retry_after_s=30.0)
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        before = len(asked)
+        app.app_focus = False
+        app.app_focus = True
+        await settle(pilot)
+        assert len(asked) == before
+
+
+async def test_the_health_is_not_asked_while_the_service_wants_rest(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    app = scenes.app(backend)
+    now = [scenes.NOW]
+    app.clock = lambda: now[0]
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        backend.broken = RateLimited("too many requests", retry_after_s=30.0)
+        app.check_health()
+        await settle(pilot)
+        assert app.health_shown.word == "failing"
+        backend.broken = None
+        app.check_health()
+        await settle(pilot)
+        assert app.health_shown.word == "failing"
+        now[0] += 31
+        app.check_health()
+        await settle(pilot)
+        assert app.health_shown.word == "ready"

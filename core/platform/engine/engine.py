@@ -140,7 +140,7 @@ class _Life:
         self._job = job
         self._folder = engine.artefacts / job.job_id
         self._log = JobLogWriter(engine.log, job.job_id, engine.options.now)
-        self._book = ReportBook(self._folder)
+        self._book = ReportBook(self._folder, self._tracing)
         self._failures = FailureLog()
         self._functions = JobFunctions()
         self._plan: Plan | None = None
@@ -327,12 +327,16 @@ class _Life:
         for warning in plan.warnings:
             await self._log.warning(warning)
 
+    def _tracing(self) -> dict[str, Any] | None:
+        """How complete the job's traces are so far."""
+        tally = self._engine.tally(self._job.job_id)
+        return None if tally is None else tally.record()
+
     def _report(self, status: JobStatus, end: _End | None) -> dict[str, Any]:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         plan = self._plan
-        tally = self._engine.tally(self._job.job_id)
         facts: dict[str, Any] = {
-            "tracing": None if tally is None else tally.record(),
+            "tracing": self._tracing(),
             "job_id": self._job.job_id,
             "job_name": self._job.name,
             "model": self._job.request.model,

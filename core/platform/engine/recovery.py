@@ -22,8 +22,12 @@ async def mark_interrupted(engine: Engine, job: JobRecord) -> None:
     folder = engine.artefacts / job.job_id
     log = JobLogWriter(engine.log, job.job_id, engine.options.now)
     try:
-        report = await asyncio.to_thread(read_report, folder) or await _interrupted_report(folder, job)
+        report = await asyncio.to_thread(read_report, folder)
+        is_cut_off = report is None
+        report = report or await _interrupted_report(folder, job)
         if not await log.has_ended():
+            if is_cut_off and (told := report.get("tracing")):
+                await log.info(f"traces: {_counts(told)}")
             reason = report["reason"] or "succeeded; the platform was stopped as it ended"
             await log.error(f"job ended: {reason}")
             await log.end()
@@ -40,6 +44,12 @@ async def mark_interrupted(engine: Engine, job: JobRecord) -> None:
 async def _interrupted_report(folder: Path, job: JobRecord) -> dict[str, Any]:
     facts = {"job_id": job.job_id, "job_name": job.name, "model": job.request.model} | _interruption(job)
     return await asyncio.to_thread(write_from_disk, folder, facts)
+
+
+def _counts(tracing: dict[str, Any]) -> str:
+    """What was traced of how much, in the words of a job that ends by itself."""
+    llm, tools = tracing["llm"], tracing["tools"]
+    return f"LLM {llm['traced']}/{llm['total']}, tools {tools['traced']}/{tools['total']}"
 
 
 def _interruption(job: JobRecord) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The report of a job: written at its end, and in part when it was cancelled or failed."""
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,20 @@ from agentic_rl_tui.core.platform.engine.groups import Group
 
 REPORT, STEPS = "report.json", "steps.jsonl"
 _SLOWEST = 10
+_TRACING = "tracing"
 
 
 class ReportBook:
-    """Collects what the report tells while a job runs. `steps.jsonl` grows by a line a step."""
+    """Collects what the report tells while a job runs. `steps.jsonl` grows by a line a step.
 
-    def __init__(self, folder: Path) -> None:
+    tracing tells how complete the job's traces are so far; each step's line holds it, so that a kill loses it no more
+    than the step. `tracing` of a book from disk is what the last line holds.
+    """
+
+    def __init__(self, folder: Path, tracing: Callable[[], dict[str, Any] | None] = lambda: None) -> None:
         self._folder = folder
+        self._tell_tracing = tracing
+        self.tracing: dict[str, Any] | None = None
         self.rewards: list[dict[str, Any]] = []
         self.validations: list[dict[str, Any]] = []
         self._slowest: list[tuple[float, int, int, int]] = []
@@ -34,8 +41,9 @@ class ReportBook:
     def from_disk(cls, folder: Path) -> "ReportBook":
         """What the steps that were written down tell; the slowest samples are not among it."""
         book = cls(folder)
-        for values in read_steps(folder):
+        for values in _lines(folder):
             book._count(values["step"], values)
+            book.tracing = values.get(_TRACING)
         return book
 
     def add_step(self, step: int, groups: Sequence[Group], metrics: Mapping[str, Any]) -> None:
@@ -47,7 +55,8 @@ class ReportBook:
                 if len(self._slowest) > _SLOWEST:
                     heapq.heappop(self._slowest)
         with (self._folder / STEPS).open("ab") as file:
-            line = orjson.dumps({"step": step, **metrics}, default=str) + b"\n"
+            told = {"step": step, **metrics, _TRACING: self._tell_tracing()}
+            line = orjson.dumps(told, default=str) + b"\n"
             crash.torn("step.torn", file.write, line, flush=file.flush)
             file.write(line)
 
@@ -139,7 +148,12 @@ def write_from_disk(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
     saved = [Checkpoint(**row) for row in read_table(folder)]
     book = ReportBook.from_disk(folder)
     return book.write(
-        status=facts["status"], reason=facts["reason"], facts=facts, functions=(), checkpoints=saved, failures={}
+        status=facts["status"],
+        reason=facts["reason"],
+        facts={_TRACING: book.tracing, **facts},
+        functions=(),
+        checkpoints=saved,
+        failures={},
     )
 
 
@@ -153,14 +167,20 @@ def read_report(folder: Path) -> dict[str, Any] | None:
 
 
 def read_steps(folder: Path, *, first: int = 1, limit: int | None = None) -> list[dict[str, Any]]:
-    """The metrics of the finished steps from step `first` on, oldest first. A torn last line is passed over."""
+    """The metrics of the finished steps from step `first` on, oldest first."""
+    steps = [step for step in _lines(folder) if step["step"] >= first]
+    for step in steps:
+        step.pop(_TRACING, None)
+    return steps if limit is None else steps[:limit]
+
+
+def _lines(folder: Path) -> list[dict[str, Any]]:
+    """A torn last line is passed over."""
     try:
         raw = (folder / STEPS).read_bytes()
     except FileNotFoundError:
         return []
-    lines = raw.split(b"\n")[:-1]
-    steps = [step for line in lines if (step := orjson.loads(line))["step"] >= first]
-    return steps if limit is None else steps[:limit]
+    return [orjson.loads(line) for line in raw.split(b"\n")[:-1]]
 
 
 def _mean(entries: Sequence[Mapping[str, Any]]) -> float | None:

@@ -5,7 +5,8 @@ import json
 from typing import Any
 
 from agentic_rl_tui.core.models.status import JobStatus
-from agentic_rl_tui.core.platform.engine import END_MARKER, PLATFORM_STOPPED, read_report
+from agentic_rl_tui.core.platform.engine import END_MARKER, PLATFORM_STOPPED, read_report, read_steps
+from agentic_rl_tui.core.tracing.collect import Tally
 
 
 def gated(bench: Any, kit: Any) -> tuple[Any, asyncio.Event]:
@@ -271,3 +272,32 @@ async def test_a_waiting_job_whose_log_has_ended_was_canceled(bench: Any, kit: A
     await bench.scheduler().recover()
     assert bench.jobs.records[ended].status is JobStatus.CANCELED
     assert bench.jobs.records[waiting].status is JobStatus.PENDING
+
+
+async def test_a_kill_does_not_lose_how_complete_the_traces_were(bench: Any, kit: Any) -> None:
+    tally = Tally()
+
+    def reward(_payload: dict[str, Any]) -> dict[str, Any]:
+        tally.calls += 1
+        tally.traced[0] += 1
+        tally.total[0] += 2
+        tally.reasons["a client that is not traced"] += 1
+        return kit.scored(1.0)
+
+    bench.engine.tally = lambda _job_id: tally
+    request = bench.request(rollout=bench.agent(), rewards=[reward], rows=kit.arithmetic(16))
+    job_id = (await bench.run(request)).job_id
+    folder = bench.artefacts / job_id
+    whole = read_report(folder)
+    (folder / "report.json").unlink()
+    bench.log.lines[job_id] = bench.log.lines[job_id][:-3]
+    bench.jobs.add(request, status=JobStatus.RUNNING, job_id=job_id)
+    bench.engine.tally = lambda _job_id: None
+    await bench.scheduler().recover()
+    report = read_report(folder)
+    assert whole is not None
+    assert report is not None
+    assert report["status"] == "FAILED"
+    assert report["tracing"] == whole["tracing"] == tally.record()
+    assert bench.lines(bench.jobs.records[job_id])[-3].endswith("traces: LLM 64/128, tools 0/0")
+    assert all("tracing" not in step for step in read_steps(folder))

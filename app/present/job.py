@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import moment, parse_time, short_duration
+from agentic_rl_tui.app.present.traces import tracing_lines
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
@@ -101,6 +102,7 @@ def made_of(job: "Job", report: Mapping[str, Any] | None) -> tuple[Section, ...]
         facts.append(Fact(_("output"), clean(job.finetuned_output)))
     facts += _files(_("training"), job.training_file_ids)
     facts += _files(_("validation"), job.validation_file_ids)
+    facts += [Fact("" if place else _("traces"), line) for place, line in enumerate(tracing_lines(report))]
     sections = [Section(_("JOB"), tuple(facts))]
     functions = _functions(report)
     if functions:

@@ -12,7 +12,7 @@ from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.tracing.model import Counted, Run, Span
-from agentic_rl_tui.core.tracing.reasons import told
+from agentic_rl_tui.core.tracing.reasons import all_told, told
 from agentic_rl_tui.core.tracing.tree import depth_first, has_children
 from agentic_rl_tui.widgets.cells import Cell, Line
 from agentic_rl_tui.widgets.cells import Span as Piece
@@ -149,6 +149,17 @@ def run_lines(run: Run) -> tuple[Line, ...]:
     style = "$succeeded" if run.completeness.is_complete and not run.completeness.cautions else "$warn"
     second: list[Piece] = [("● " if style == "$succeeded" else "! ", style), (clean(run.completeness.text), style)]
     return tuple(first), tuple(second)
+
+
+def tracing_lines(report: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """How complete the traces of a job are, by its report: counts, then a reason a line; empty without a word of it."""
+    found = (report or {}).get("tracing")
+    if not isinstance(found, Mapping):
+        return ()
+    llm, tools = (f"{found[name]['traced']:,}/{found[name]['total']:,}" for name in ("llm", "tools"))
+    lines = [_("LLM {counts}").format(counts=llm), _("tools {counts}").format(counts=tools)]
+    lines += all_told([*found.get("reasons", ()), *found.get("notes", ())])
+    return tuple(clean(line) for line in lines)
 
 
 # Spans

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic_rl_tui.app.present.traces import tracing_lines
 from agentic_rl_tui.core import i18n
 from agentic_rl_tui.core.functions.calls import CallStatus
 from agentic_rl_tui.core.functions.harness_report import ModelCall, Stage, TestReport
@@ -263,3 +264,16 @@ def test_what_the_worker_writes_is_known_to_whoever_tells_it() -> None:
     worker = "".join((Path(reasons.__file__).parent / name).read_text() for name in ("calls.py", "llm.py"))
     assert f'"{reasons.LEFT_OPEN}"' in worker
     assert f'"{reasons.LEFT_STREAM}"' in worker
+
+
+def test_a_report_tells_how_whole_the_traces_of_its_job_are() -> None:
+    tally = Tally()
+    tally.add(Completeness(Counted(1_900, 1_920, (reasons.LATE_CLIENT,)), Counted(640, 640)))
+    tally.notes["the collector http://x takes no traces: HTTP 400"] = None
+    assert tracing_lines({"tracing": tally.record()}) == (
+        "LLM 1,900/1,920",
+        "tools 640/640",
+        "trace_client() was called after the first model call; call it in setup()",
+        "the collector http://x takes no traces: HTTP 400",
+    )
+    assert tracing_lines({"tracing": None}) == tracing_lines(None) == ()

@@ -51,6 +51,7 @@ SCOPES: Mapping[str, str] = {
     "group": N_("Rollouts of a sample"),
     "talk": N_("One rollout"),
     "jobfile": N_("Job file"),
+    "text": N_("Text that is edited"),
     "workspace": N_("Workspace"),
     "functions": N_("Functions"),
     "traces": N_("Traces"),
@@ -70,6 +71,8 @@ TOGETHER: tuple[frozenset[str], ...] = (
     frozenset({"app", "view", "table", "workspace"}),
     frozenset({"app", "view", "table", "functions"}),
     frozenset({"app", "view", "table", "jobfile"}),
+    frozenset({"app", "view", "text", "jobfile"}),
+    frozenset({"app", "view", "text", "workspace"}),
     frozenset({"app", "view", "table", "traces"}),
     frozenset({"app", "view", "table", "trace"}),
     frozenset({"app", "view", "table", "settings"}),
@@ -245,6 +248,24 @@ ACTIONS: tuple[Action, ...] = (
     Action("jobfile.scenario", "f12", N_("scenario"), N_("switch between RL and the four forms of OPD")),
     Action("jobfile.outline", "ctrl+o", N_("outline"), N_("jump to a section, a function, a data set")),
     Action("jobfile.choose", "ctrl+t", N_("job files"), N_("open another job file of this workspace")),
+    Action("jobfile.search", "/", N_("find"), N_("find words in the text; capitals make case count"), "find", footer=5),
+    Action("jobfile.next_match", "n", N_("next match"), N_("to the next match"), palette=False),
+    Action(
+        "jobfile.previous_match", "N", N_("previous match"), N_("to the match before"), "next_match(-1)", palette=False
+    ),
+    Action("jobfile.line", "ctrl+g", N_("go to line"), N_("go to a line by its number")),
+    Action("text.search", "ctrl+f", N_("find"), N_("find words in the text, while typing"), "want('find')", footer=5),
+    Action(
+        "text.next", "alt+n", N_("next match"), N_("to the next match, while typing"), "want('next')", palette=False
+    ),
+    Action(
+        "text.previous",
+        "alt+shift+n",
+        N_("previous match"),
+        N_("to the match before, while typing"),
+        "want('previous')",
+        palette=False,
+    ),
     Action("functions.run", "t,ctrl+j,f5", N_("run"), N_("run the function on the input, on this machine"), footer=2),
     Action("functions.input", "i", N_("input"), N_("choose the input: a file, a data row, or type it"), footer=3),
     Action(

@@ -12,6 +12,7 @@ from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.present.columns import titled
 from agentic_rl_tui.app.present.jobfile import DIAGNOSTIC_COLUMNS, diagnostic_key, meaning_sections, verdict
 from agentic_rl_tui.app.screens.choose import Choice, Choose
+from agentic_rl_tui.app.screens.finding import SearchedEditor
 from agentic_rl_tui.app.screens.jobfile_change import JobFileChange
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
@@ -20,7 +21,6 @@ from agentic_rl_tui.core.workspaces import job_files
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading
 from agentic_rl_tui.widgets.cells import Span
-from agentic_rl_tui.widgets.codeeditor import CodeEditor
 from agentic_rl_tui.widgets.panels import Empty, Facts
 from agentic_rl_tui.widgets.popup import Popup
 from agentic_rl_tui.widgets.table import Table
@@ -48,7 +48,7 @@ class JobFileScreen(JobFileChange):
     def body(self) -> ComposeResult:
         yield Heading(id="jobfile-heading", classes="place-heading")
         with Horizontal(id="jobfile-main"):
-            yield CodeEditor(id="jobfile-editor")
+            yield SearchedEditor(id="jobfile-editor")
             with Vertical(id="jobfile-side"):
                 with VerticalScroll(id="jobfile-meaning-scroll"):
                     yield Facts(id="jobfile-meaning")
@@ -107,6 +107,9 @@ class JobFileScreen(JobFileChange):
     def text_loaded(self) -> None:
         self.show_heading()
 
+    def found_changed(self) -> None:
+        self.show_heading()
+
     def show_meaning(self, document: "JobDocument", means: "Meaning | None") -> None:
         self.query_one("#jobfile-meaning", Facts).sections = meaning_sections(means)
         self._verdict = verdict(document)
@@ -120,7 +123,7 @@ class JobFileScreen(JobFileChange):
         chips = [Chip(_("● not saved"), "$warn on $raised")] if self.is_changed else []
         if self.file is not None and not self.file.is_exact:
             chips.append(Chip(_("! odd bytes are kept"), "$warn on $raised"))
-        heading.chips = tuple(chips)
+        heading.chips = (*chips, *self.search_chip())
         heading.note = self._verdict if self.document is not None else ((_("checking …"), "$muted"),)
         self.refresh_hints()
 

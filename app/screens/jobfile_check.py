@@ -126,6 +126,7 @@ class JobFileCheck(EditingScreen):
         self.table.move_to(self.table.key(target))
 
     def undo_layers(self) -> Iterator[Layer]:
+        yield from super().undo_layers()
         if self.table.has_focus:
             yield Layer(_("back to the text"), self.editor.focus)
         elif self.editor.has_focus:

@@ -10,10 +10,10 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 
 from agentic_rl_tui.app.present.times import coarse_duration
-from agentic_rl_tui.app.screens.base import PlaceScreen
 from agentic_rl_tui.app.screens.choose import Choice, Choose
 from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.app.screens.difference import Difference
+from agentic_rl_tui.app.screens.finding import FindingScreen
 from agentic_rl_tui.core.drafts import Draft, Drafts
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
@@ -24,7 +24,7 @@ LOOK_EVERY_S = 1.0
 DRAFT_AFTER_S = 1.0
 
 
-class EditingScreen(PlaceScreen):
+class EditingScreen(FindingScreen):
     """A place that edits one text file at a time: nothing typed is lost, nobody else's change is written over."""
 
     @dataclass
@@ -49,6 +49,10 @@ class EditingScreen(PlaceScreen):
         return self.query_one(CodeEditor)
 
     @property
+    def searched(self) -> CodeEditor:
+        return self.editor
+
+    @property
     def is_changed(self) -> bool:
         return self.file is not None and self.editor.text != self.file.text
 
@@ -71,6 +75,7 @@ class EditingScreen(PlaceScreen):
             self.arl.fail(error, _("open {name}").format(name=path.name))
         self.path = path
         self._asked_about = ""
+        self.end_search()
         text = self._last_text = self.file.text if self.file is not None else ""
         self.editor.load(text, path.suffix)
         self.editor.read_only = self.file is None

@@ -20,6 +20,7 @@ from agentic_rl_tui.app.present.times import coarse_duration
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.choose import Choice, Choose
 from agentic_rl_tui.app.screens.confirm import Confirm
+from agentic_rl_tui.app.screens.finding import SearchedEditor
 from agentic_rl_tui.app.screens.workspace_checks import FINDING_COLUMNS, FindingRow, WorkspaceChecks
 from agentic_rl_tui.app.screens.workspace_preview import RowPane
 from agentic_rl_tui.app.screens.workspace_tree import COLUMNS, Entry
@@ -64,7 +65,7 @@ class WorkspaceScreen(WorkspaceChecks):
                     with RowPane(id="preview-rows"):
                         yield Note(id="preview-row-text")
                     yield Empty(id="preview-binary")
-                    yield CodeEditor(id="preview-edit")
+                    yield SearchedEditor(id="preview-edit")
                 yield Heading(id="checks-heading")
                 findings: Table[FindingRow] = Table(
                     titled(FINDING_COLUMNS), lambda row: row.key, id="workspace-findings"
@@ -132,8 +133,12 @@ class WorkspaceScreen(WorkspaceChecks):
         name = self.path.relative_to(self.root).as_posix() if self.path.is_relative_to(self.root) else str(self.path)
         heading.title = plain(name, keep_newlines=False)
         heading.facts = ((_("editing"), "$accent"),)
-        heading.chips = (Chip(_("● not saved"), "$warn on $raised"),) if self.is_changed else ()
+        unsaved = (Chip(_("● not saved"), "$warn on $raised"),) if self.is_changed else ()
+        heading.chips = (*unsaved, *self.search_chip())
         heading.note = ()
+
+    def found_changed(self) -> None:
+        self.text_loaded()
 
     @on(CodeEditor.Changed, "#preview-edit")
     def _edited(self) -> None:

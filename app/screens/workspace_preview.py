@@ -164,7 +164,8 @@ class WorkspacePreview(WorkspaceTree):
 
     @on(Previewed)
     def _previewed(self, event: Previewed) -> None:
-        if event.path != self._shown:
+        if event.path != self._shown or self.switcher.current == "preview-edit":
+            # Another file is looked at by now, or this one is being edited.
             for unused in (event.lines, event.rows):
                 if unused is not None:
                     unused.close()
@@ -336,6 +337,7 @@ class WorkspacePreview(WorkspaceTree):
             self.switcher.query_one(f"#{current}").focus()
 
     def undo_layers(self) -> Iterator[Layer]:
+        yield from super().undo_layers()
         if not self.table.has_focus:
             yield Layer(_("back to the files"), self.table.focus)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.text import plain
 
@@ -15,27 +16,33 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.tracing.model import Run, Span
 
 _ACTIONS = ("list", "show", "export", "import")
+_COLUMNS = (
+    N_("TRACE"), N_("WHEN"), N_("FUNCTION"), N_("ROLLOUT"), N_("ENDED"), N_("SECONDS"), "LLM", N_("TOOLS"),
+    N_("TOKENS"), N_("ERRORS"),
+)  # fmt: skip
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=_ACTIONS)
-    parser.add_argument("what", nargs="*", metavar="ID|FILE", help="trace ids to show or export, a file to import")
-    parser.add_argument("--job", metavar="ID", help="only runs of this job")
-    parser.add_argument("--rollout", metavar="ID", help="only runs of this rollout")
-    parser.add_argument("--text", default="", metavar="WORDS", help="only runs whose ids, function or end hold these")
-    parser.add_argument("--errors", action="store_true", help="only runs with an error")
-    parser.add_argument("--incomplete", action="store_true", help="only runs whose calls did not all give spans")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="runs to list or export; default: 50")
-    parser.add_argument("--file", metavar="FILE", help="where to export to; default: stdout")
+    parser.add_argument("what", nargs="*", metavar="ID|FILE", help=_("trace ids to show or export, a file to import"))
+    parser.add_argument("--job", metavar="ID", help=_("only runs of this job"))
+    parser.add_argument("--rollout", metavar="ID", help=_("only runs of this rollout"))
+    parser.add_argument(
+        "--text", default="", metavar="WORDS", help=_("only runs whose ids, function or end hold these")
+    )
+    parser.add_argument("--errors", action="store_true", help=_("only runs with an error"))
+    parser.add_argument("--incomplete", action="store_true", help=_("only runs whose calls did not all give spans"))
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help=_("runs to list or export; default: 50"))
+    parser.add_argument("--file", metavar="FILE", help=_("where to export to; default: stdout"))
     output_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if options.action == "show" and len(options.what) != 1:
-        print("give the id of one trace to show", file=sys.stderr)
+        print(_("give the id of one trace to show"), file=sys.stderr)
         return exits.USAGE
     if options.action == "import" and not options.what:
-        print("give a file to import", file=sys.stderr)
+        print(_("give a file to import"), file=sys.stderr)
         return exits.USAGE
     work = {"list": _list, "show": _show, "export": _export, "import": _import}[options.action]
     return with_client(options, lambda client: work(client, options))
@@ -59,10 +66,12 @@ async def _list(client: "AgenticRL", options: argparse.Namespace) -> int:
     if options.output != "table":
         emit({"total": total, "runs": [run.record() for run in runs]}, options.output)
         return exits.OK
-    columns = ("TRACE", "WHEN", "FUNCTION", "ROLLOUT", "ENDED", "SECONDS", "LLM", "TOOLS", "TOKENS", "ERRORS")
-    table(columns, [_row(run) for run in runs])
+    table([_(column) for column in _COLUMNS], [_row(run) for run in runs])
     if len(runs) < total:
-        print(f"{len(runs)} of {total} runs; --limit shows more", file=sys.stderr)
+        told = ngettext(
+            "{shown} of {count} run; --limit shows more", "{shown} of {count} runs; --limit shows more", total
+        )
+        print(told.format(shown=len(runs), count=total), file=sys.stderr)
     return exits.OK
 
 
@@ -115,8 +124,11 @@ async def _export(client: "AgenticRL", options: argparse.Namespace) -> int:
         try:
             Path(options.file).write_bytes(content)
         except OSError as error:
-            raise InputError(f"{options.file} cannot be written: {error.strerror or error}") from error
-        print(f"wrote {len(content)} bytes to {options.file}", file=sys.stderr)
+            raise InputError(
+                _("{file} cannot be written: {reason}").format(file=options.file, reason=error.strerror or error)
+            ) from error
+        told = ngettext("wrote {count} byte to {file}", "wrote {count} bytes to {file}", len(content))
+        print(told.format(count=len(content), file=options.file), file=sys.stderr)
     return exits.OK
 
 
@@ -127,7 +139,9 @@ async def _import(client: "AgenticRL", options: argparse.Namespace) -> int:
         try:
             content = Path(name).read_bytes()
         except OSError as error:
-            raise InputError(f"{name} cannot be read: {error.strerror or error}") from error
+            raise InputError(
+                _("{file} cannot be read: {reason}").format(file=name, reason=error.strerror or error)
+            ) from error
         for trace_id in await import_traces(client.transport, content):
             write(trace_id)
     return exits.OK

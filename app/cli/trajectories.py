@@ -75,12 +75,13 @@ def _sample(item: "Mapping[str, Any]") -> tuple[str, ...]:
     from agentic_rl_tui.app.present.group_words import CAUSES, SPREADS
 
     failed = item.get("failed_rollouts", 0) + item.get("failed_rewards", 0)
-    cause = item.get("cause")
+    is_group = len(item.get("rewards") or ()) > 1
+    cause = item.get("cause") if is_group else None
     prompt = " ".join(str(item.get("prompt", "")).split())
     return (
         str(item["sample"]),
         _number(item.get("reward_mean")),
-        _(SPREADS[item["spread"]]),
+        _(SPREADS[item["spread"]]) if is_group else "–",
         str(failed),
         _(CAUSES[cause]) if cause else "–",
         prompt if len(prompt) <= _PROMPT_CHARS else f"{prompt[:_PROMPT_CHARS]}…",

@@ -98,6 +98,7 @@ class JobScreen(JobPanes, JobMarks):
         self.set_reactive(JobScreen.tab, tab)
         self._report: dict[str, Any] | None = None
         self._is_prepared = False
+        self._is_begun = False
         self._outage = Outage()
         self._timer: Timer | None = None
         self._show_timer: Timer | None = None
@@ -117,8 +118,14 @@ class JobScreen(JobPanes, JobMarks):
         self.watch_tab()
         self.watch(self.app, "app_focus", self._looked_at_again, init=False)
         self._show()
-        self.load()
-        self.follow()
+        # A job that is opened out of the kept list may be there before the way to the platform is.
+        self.watch(self.app, "backend", self._backend_came)
+
+    def _backend_came(self) -> None:
+        if self.arl.backend is not None and not self._is_begun:
+            self._is_begun = True
+            self.load()
+            self.follow()
 
     # Loading
 

@@ -117,7 +117,7 @@ class JobTrajectories(RolloutReader):
             yield talk
 
     def on_mount(self) -> None:
-        self.load()
+        self.watch(self.app, "backend", self.load)
 
     @property
     def steps(self) -> Table[StepRow]:

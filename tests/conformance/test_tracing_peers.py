@@ -170,3 +170,25 @@ async def test_tools_that_nobody_gave_to_trace_tool(tmp_path: Path) -> None:
         "LLM 0/0, tools 0/2: trace_tool() was never called; "
         "a decorator on the MCP server's side has no effect here; trace what get_tools() gives"
     )
+
+
+async def test_tools_given_too_late_or_not_at_all(tmp_path: Path) -> None:
+    late, forgotten = (tmp_path / name for name in ("late", "forgotten"))
+    code = """
+        class R(AbstractRolloutProcessor):
+            @observe_processor
+            async def process(self, input):
+                {body}
+                return done()
+        """
+    for package, body in (
+        (late, "await calc.ainvoke(CALL); trace_tool(calc); await calc.ainvoke(CALL)"),
+        (forgotten, "trace_tool([calc]); await calc.ainvoke(CALL); await (await shop())[0].ainvoke({'item': 'tea'})"),
+    ):
+        package.mkdir()
+        _, told = await traced(code.replace("{body}", body), package)
+        expected = {
+            late: "trace_tool() was called after the first tool call; call it in setup()",
+            forgotten: "price was not given to trace_tool()",
+        }
+        assert told.text == f"LLM 0/0, tools 1/2: {expected[package]}"

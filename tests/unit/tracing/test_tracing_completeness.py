@@ -207,3 +207,51 @@ async def test_dashscope_generation_class(run: Any) -> None:
     assert {span.attributes["gen_ai.provider.name"] for span in spans} == {"dashscope"}
     assert spans[0].attributes["gen_ai.usage.total_tokens"] == spans[2].attributes["gen_ai.usage.total_tokens"] == 5
     assert "hi" in spans[1].attributes["gen_ai.input.messages"]
+
+
+async def test_an_interpreter_without_opentelemetry_runs_the_function_and_says_so(run: Any) -> None:
+    (found,) = await run(
+        f"""
+        import sys
+        sys.modules["opentelemetry"] = None
+
+        @observe_tool
+        def calc(x): return x
+
+        class R(AbstractRolloutProcessor):
+            @observe_processor
+            def process(self, input):
+                client = sync_client(input.model_resource)
+                trace_client(client)
+                {ONE_CALL}
+                with rollout_context("other"), genai_llm_span() as call:
+                    call.request_model = "m"
+                assert run_with_genai_llm_span(calc, 84) == 84
+                assert get_tracer() is None and current_trace_id_hex() is None
+                return done(input, {{"role": "tool", "content": "84"}})
+        """
+    )
+    assert found.result.is_ok, found.result.error
+    assert found.spans == ()
+    assert found.completeness.text == (
+        "LLM 0/1, tools 0/1: OpenTelemetry is not installed in this interpreter (opentelemetry)"
+    )
+
+
+async def test_a_plain_function_beside_traced_tools(run: Any) -> None:
+    (found,) = await run(
+        """
+        @observe_tool
+        def traced(x): return x
+
+        def plain(x): return x
+
+        class R(AbstractRolloutProcessor):
+            @observe_processor
+            def process(self, input):
+                trace_tool(type("Tool", (), {"invoke": lambda self, x: x})())
+                return done(input, *[{"role": "tool", "content": str(tool(84))} for tool in (traced, plain)])
+        """
+    )
+    assert found.result.is_ok, found.result.error
+    assert found.completeness.text == "LLM 0/0, tools 1/2: tools that are plain functions need @observe_tool"

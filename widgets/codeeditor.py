@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
 from textual import events
@@ -63,6 +64,19 @@ class CodeEditor(Editor):
         self.history.checkpoint()
         self.move_cursor((min(row, self.document.line_count - 1), column))
 
+    def reveal(self, first: Location, last: Location) -> None:
+        """Select from one place to another and bring both into sight, without a step aside where none is needed."""
+        self.move_cursor(first)
+        self.move_cursor(last, select=True)
+        self.call_after_refresh(self._reveal, first, last)
+
+    def _reveal(self, first: Location, last: Location) -> None:
+        region, top = self.scrollable_content_region, self.scroll_offset.y
+        if not top < first[0] < top + region.height - 1:
+            self.scroll_to(y=max(0, first[0] - region.height // 2), animate=False)
+        if cell_len(self.document.get_line(last[0])[: last[1]]) + self.gutter_width < region.width:
+            self.scroll_to(x=0, animate=False)
+
     def place(self, offset: int) -> Location:
         """The row and column of an offset into the text."""
         before = self.text[:offset]
@@ -116,8 +130,8 @@ class CodeEditor(Editor):
             event.stop()
             event.prevent_default()
             self.post_message(self.PopupKey(self, key))
-        elif key == "escape":
-            # The base class would move the focus; escape undoes one layer of the screen instead.
+        elif key == "escape" or key.startswith("alt+"):
+            # The base class would move the focus, and type the letter; both are keys of the screen instead.
             event.prevent_default()
         elif key == "enter" and not self.read_only:
             event.stop()

@@ -138,9 +138,7 @@ class FindingScreen(PlaceScreen):
             after = bisect_right(self._found, here - (direction == 0))
             index = after if direction >= 0 else bisect_right(self._found, here - 1) - 1
             start = self._found[index % len(self._found)]
-            first, last = editor.place(start), editor.place(start + len(words))
-            editor.move_cursor(first, center=True)
-            editor.move_cursor(last, select=True)
+            editor.reveal(editor.place(start), editor.place(start + len(words)))
         self.found_changed()
 
     def _offset(self, place: tuple[int, int]) -> int:

@@ -32,14 +32,23 @@ KEYS = {
 class Terminal:
     """A program on a screen of `columns` x `rows`. Waiting reads what the program writes; nothing sleeps."""
 
-    def __init__(self, arguments: list[str], *, cwd: Path, columns: int = 120, rows: int = 40, **env: str) -> None:
+    def __init__(
+        self,
+        arguments: list[str],
+        *,
+        cwd: Path,
+        columns: int = 120,
+        rows: int = 40,
+        program: Path = PROGRAM,
+        **env: str,
+    ) -> None:
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.Stream(self.screen)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.process = subprocess.Popen(
-            [str(PROGRAM), *arguments],
+            [str(program), *arguments],
             cwd=cwd,
             stdin=slave,
             stdout=slave,

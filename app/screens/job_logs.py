@@ -100,7 +100,7 @@ class JobLogs(JobPane):
 
     def _doing(self) -> Span:
         if not self._is_live:
-            return (_("complete"), "$faint")
+            return (_("log ended"), "$faint")
         if self.view.is_following:
             return (f"● {_('following')}", "$running")
         return (f"○ {_('holding')}", "$warn")

@@ -2,26 +2,22 @@
 
 import asyncio
 import hashlib
-import os
 import re
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
+from platform_process import LIMIT_S, PlatformProcess, processes_below, until
 
-from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.platform import crash
 from agentic_rl_tui.core.platform.crash import VARIABLE
 
 FT = "/api/v1/fine-tunes"
-LIMIT_S = 60.0
 END = "##FT_COMPLETE##"
 ENDED = ("SUCCEEDED", "FAILED", "CANCELED")
 
@@ -109,37 +105,13 @@ class Killed(Exception):
     """The platform is gone."""
 
 
-class Running:
-    """One platform process and a client of its socket."""
+class Running(PlatformProcess):
+    """A platform that can be told where to kill itself."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
         self.order = root.with_suffix(".crash")
         self.order.unlink(missing_ok=True)
-        paths = PlatformPaths(root)
-        root.mkdir(exist_ok=True)
-        with paths.own_log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "agentic_rl_tui.core.platform", "--root", str(root)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                env=os.environ | {VARIABLE: str(self.order)},
-            )
-        transport = httpx.AsyncHTTPTransport(uds=str(paths.socket))
-        self.client = httpx.AsyncClient(transport=transport, base_url="http://platform.local", timeout=LIMIT_S)
-
-    async def ready(self) -> None:
-        async with asyncio.timeout(LIMIT_S):
-            while True:
-                assert self.process.poll() is None, (self.root / "platform.log").read_text()[-3000:]
-                try:
-                    await self.client.get(f"{FT}?page_size=1")
-                except httpx.TransportError:
-                    await asyncio.sleep(0.02)
-                else:
-                    return
+        super().__init__(root, env={VARIABLE: str(self.order)})
 
     async def ask(self, method: str, path: str, **given: Any) -> Any:
         """The answer's body. Raises Killed."""
@@ -149,32 +121,6 @@ class Running:
             raise Killed from None
         assert answer.status_code == 200, (path, answer.text)
         return answer.json() if answer.headers.get("content-type", "").startswith("application/json") else None
-
-    async def end(self, number: int) -> int:
-        await self.client.aclose()
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        return await asyncio.to_thread(self.process.wait, LIMIT_S)
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not await condition():  # noqa: ASYNC110 - it is another process that is watched
-            await asyncio.sleep(0.02)
-
-
-def processes_below(root: Path) -> set[int]:
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                place, words = os.readlink(entry / "cwd"), (entry / "cmdline").read_bytes().decode(errors="replace")
-                is_gone = (entry / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
-            except OSError:
-                continue
-            if not is_gone and (place.startswith(f"{root}/") or f"{root}/" in words or words.endswith(f"{root}\0")):
-                found.add(int(entry.name))
-    return found
 
 
 class Lane:
@@ -195,7 +141,7 @@ class Lane:
             raise AssertionError(f"{point} was never passed")
         except Killed:
             pass
-        code = await self.run.end(signal.SIGCONT)
+        code, _, _ = await self.run.end(signal.SIGCONT)
         assert code == -signal.SIGKILL, (point, code)
 
         async def is_empty() -> bool:
@@ -336,7 +282,7 @@ async def test_no_kill_loses_what_was_told(tmp_path: Path, make_package: Callabl
                 await lane.kill_at(point)
             await lane.run.ready()
             await lane.check("the end")
-            assert await lane.run.end(signal.SIGTERM) == 0
+            assert (await lane.run.end())[0] == 0
             assert processes_below(lane.root) == set()
         finally:
             await lane.run.end(signal.SIGKILL)

@@ -2,10 +2,7 @@
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -13,16 +10,15 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from platform_process import LIMIT_S, PlatformProcess
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.platform.lock import bind_tcp
 
 FT = "/api/v1/fine-tunes"
-LIMIT_S = 60.0
 
 FUNCTIONS = """
 from dashscope.finetune.reinforcement import (
@@ -83,35 +79,13 @@ async def client(tmp_path: Path, upstream: Any) -> AsyncIterator[httpx.AsyncClie
         '[local]\npolicy = "endpoint"\nclock_factor = 100000.0\n'
         f'[local.endpoint]\nbase_url = "{upstream[0]}"\nmodel = "qwen-plus"\napi_key_env = "UPSTREAM_KEY"\n'
     )
-    paths = PlatformPaths(root)
-    with paths.own_log.open("ab") as log:
-        process = subprocess.Popen(  # noqa: ASYNC220 - starts at once
-            [sys.executable, "-P", "-m", "agentic_rl_tui.core.platform", "--root", str(root)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            cwd=workspace,
-            env=os.environ | {"UPSTREAM_KEY": "sk-upstream-0123456789"},
-        )
-    transport = httpx.AsyncHTTPTransport(uds=str(paths.socket))
+    process = PlatformProcess(root, cwd=workspace, env={"UPSTREAM_KEY": "sk-upstream-0123456789"})
     try:
-        async with (
-            httpx.AsyncClient(transport=transport, base_url="http://platform.local", timeout=LIMIT_S) as client,
-            asyncio.timeout(LIMIT_S),
-        ):
-            while True:
-                try:
-                    await client.get(FT)
-                except httpx.TransportError:
-                    await asyncio.sleep(0.02)
-                else:
-                    break
-            yield client
+        await process.ready()
+        yield process.client
     finally:
-        process.send_signal(signal.SIGKILL)
-        await asyncio.to_thread(process.wait)
-    assert "sk-upstream-0123456789" not in paths.own_log.read_text()
+        _, _, err = await process.end(signal.SIGKILL)
+    assert "sk-upstream-0123456789" not in process.paths.own_log.read_text() + err
 
 
 async def test_a_job_is_an_evaluation_and_says_so(

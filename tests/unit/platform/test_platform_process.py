@@ -2,24 +2,19 @@
 
 import asyncio
 import json
-import os
 import signal
 import stat
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
+from platform_process import LIMIT_S, PlatformProcess, processes_below, until
 
-from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.platform.__main__ import main
 
 FT = "/api/v1/fine-tunes"
-LIMIT_S = 30.0
 
 FUNCTIONS = """
 import asyncio
@@ -39,57 +34,14 @@ class One(AbstractRewardProcessor):
 """
 
 
-async def until(condition: Callable[[], Awaitable[Any]]) -> Any:
-    """Wait for a condition; its first true answer."""
-    async with asyncio.timeout(LIMIT_S):
-        while not (found := await condition()):  # noqa: ASYNC110 - it is another process that is watched
-            await asyncio.sleep(0.02)
-    return found
-
-
-class Process:
-    """A platform's process below `root`, and a client of its socket."""
-
-    def __init__(self, root: Path, *arguments: str) -> None:
-        self.paths = PlatformPaths(root)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "agentic_rl_tui.core.platform", "--root", str(root), *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        transport = httpx.AsyncHTTPTransport(uds=str(self.paths.socket))
-        self.client = httpx.AsyncClient(transport=transport, base_url="http://platform.local", timeout=LIMIT_S)
-
-    async def ready(self) -> dict[str, Any]:
-        async def ask() -> dict[str, Any] | None:
-            assert self.process.poll() is None, self.process.communicate()
-            try:
-                return dict((await self.client.get("/local/v1/health")).json())
-            except httpx.TransportError:
-                return None
-
-        return dict(await until(ask))
-
-    async def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """Signal it and wait for its end: its code and what it printed."""
-        await self.client.aclose()
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        out, err = await asyncio.to_thread(self.process.communicate, timeout=LIMIT_S)
-        return self.process.returncode, out, err
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return tmp_path / "p"
 
 
 @asynccontextmanager
-async def running(root: Path, *arguments: str) -> AsyncIterator[Process]:
-    process = Process(root, *arguments)
+async def running(root: Path, *arguments: str) -> AsyncIterator[PlatformProcess]:
+    process = PlatformProcess(root, *arguments)
     try:
         await process.ready()
         yield process
@@ -97,24 +49,8 @@ async def running(root: Path, *arguments: str) -> AsyncIterator[Process]:
         await process.end(signal.SIGKILL)
 
 
-def processes_below(root: Path) -> list[int]:
-    """Processes that work below a directory or name it on their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            place, words = os.readlink(entry / "cwd"), (entry / "cmdline").read_bytes().decode(errors="replace")
-            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if state != "Z" and (place.startswith(str(root)) or str(root) in words):
-            found.append(int(entry.name))
-    return found
-
-
 async def test_it_listens_for_its_user_alone_and_ends_in_good_order(root: Path) -> None:
-    process = Process(root)
+    process = PlatformProcess(root)
     health = await process.ready()
     assert (health["status"], health["pid"], health["root"]) == ("ok", process.process.pid, str(root))
     assert health["gateway_url"].startswith("http://127.0.0.1:")
@@ -128,7 +64,7 @@ async def test_it_listens_for_its_user_alone_and_ends_in_good_order(root: Path) 
     assert await process.end() == (0, "", "")
     assert not paths.socket.exists()
     assert not paths.pid_file.exists()
-    assert processes_below(root) == []
+    assert processes_below(root) == set()
 
 
 async def test_it_can_be_asked_to_stop(root: Path) -> None:
@@ -146,7 +82,7 @@ async def test_it_outlives_its_terminal(root: Path) -> None:
 
 async def test_a_second_one_on_the_same_directory_is_refused(root: Path) -> None:
     async with running(root) as first:
-        second = Process(root)
+        second = PlatformProcess(root)
         code, out, err = await second.end(signal.SIGCONT)
         assert (code, out) == (1, "")
         assert f"a platform runs on {root} already (process {first.process.pid})" in err
@@ -214,12 +150,12 @@ async def test_a_kill_in_the_middle_of_a_job(root: Path, make_package: Callable[
 
         await until(steps)
         seen = (await first.client.get(f"{FT}/{job_id}/logs?line=1000")).json()["output"]["logs"]
-        workers = set(processes_below(root)) - {first.process.pid}
+        workers = processes_below(root) - {first.process.pid}
         assert workers
         await first.end(signal.SIGKILL)
 
         async def are_gone() -> bool:
-            return not workers & set(processes_below(root))
+            return not workers & processes_below(root)
 
         await until(are_gone)
     async with running(root) as second:
@@ -239,7 +175,7 @@ async def test_a_kill_in_the_middle_of_a_job(root: Path, make_package: Callable[
 
         await until(has_ended)
         assert (await second.end())[0] == 0
-    assert processes_below(root) == []
+    assert processes_below(root) == set()
 
 
 async def test_a_stop_in_the_middle_of_a_job(root: Path, make_package: Callable[..., bytes]) -> None:
@@ -251,7 +187,7 @@ async def test_a_stop_in_the_middle_of_a_job(root: Path, make_package: Callable[
 
         await until(runs)
         assert await first.end() == (0, "", "")
-        assert processes_below(root) == []
+        assert processes_below(root) == set()
         assert not (root / "run").exists() or list((root / "run").iterdir()) == []
     async with running(root) as second:
         job = (await second.client.get(f"{FT}/{job_id}")).json()["output"]
@@ -308,13 +244,13 @@ async def test_a_token_is_made_and_shown_where_none_is_given(root: Path) -> None
 async def test_an_unusable_directory_is_told(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
-        code, out, err = await Process(place).end(signal.SIGCONT)
+        code, out, err = await PlatformProcess(place).end(signal.SIGCONT)
         assert (code, out) == (1, "")
         assert "cannot be used" in err
         assert "Traceback" not in err
     root.mkdir()
     (root / "platform.db").write_bytes(b"no database" * 100)
-    code, _, err = await Process(root).end(signal.SIGCONT)
+    code, _, err = await PlatformProcess(root).end(signal.SIGCONT)
     assert code == 1
     assert "damaged" in err
     assert "Traceback" not in err
@@ -323,7 +259,7 @@ async def test_an_unusable_directory_is_told(root: Path, tmp_path: Path) -> None
 async def test_a_port_in_use_is_told(root: Path, tmp_path: Path) -> None:
     async with running(root, "--port", "0", "--token", "t-12345") as process:
         port = json.loads(process.paths.pid_file.read_text())["url"].split(":")[2].split("/")[0]
-        code, _, err = await Process(tmp_path / "q", "--port", port, "--token", "t-12345").end(signal.SIGCONT)
+        code, _, err = await PlatformProcess(tmp_path / "q", "--port", port, "--token", "t-12345").end(signal.SIGCONT)
         assert code == 1
         assert f"port {port} cannot be used" in err
 

@@ -1,21 +1,15 @@
 """Functions that misbehave in every way, in jobs of a real platform process."""
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-
-from agentic_rl_tui.core.paths import PlatformPaths
+from platform_process import PlatformProcess, until
 
 FT = "/api/v1/fine-tunes"
-LIMIT_S = 60.0
 
 FUNCTIONS = """
 import asyncio, sys, time
@@ -70,38 +64,22 @@ class Dies(AbstractRewardProcessor):
 """
 
 
-class Bench:
+class Bench(PlatformProcess):
     """A platform process that runs three jobs at once."""
 
     def __init__(self, root: Path) -> None:
-        root.mkdir()
-        self.root = root
-        self.paths = PlatformPaths(root)
-        command = [sys.executable, "-m", "agentic_rl_tui.core.platform", "--root", str(root), "--max-running-jobs", "3"]
-        with self.paths.own_log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=os.environ
-            )
-        transport = httpx.AsyncHTTPTransport(uds=str(self.paths.socket))
-        self.client = httpx.AsyncClient(transport=transport, base_url="http://platform.local", timeout=LIMIT_S)
-        self.url = ""
+        super().__init__(root, "--max-running-jobs", "3")
+        self.url_of_package = ""
         self.file_id = ""
 
-    async def ready(self, package: bytes) -> None:
-        async with asyncio.timeout(LIMIT_S):
-            while True:
-                try:
-                    await self.ask("GET", FT)
-                except httpx.TransportError:
-                    await asyncio.sleep(0.02)
-                else:
-                    break
+    async def prepare(self, package: bytes) -> None:
+        await self.ready()
         content = b'{"messages": [{"role": "user", "content": "hi"}]}\n' * 2
         told = await self.ask("POST", "/api/v1/files", files={"files": ("a.jsonl", content)})
         self.file_id = told["data"]["uploaded_files"][0]["file_id"]
         told = await self.ask("POST", f"{FT}/generate/faas/upload/url", json={"unique_key": "k"})
-        self.url = told["output"]["url"]
-        await self.ask("PUT", self.url, content=package)
+        self.url_of_package = told["output"]["url"]
+        await self.ask("PUT", self.url_of_package, content=package)
 
     async def ask(self, method: str, path: str, **given: Any) -> Any:
         answer = await self.client.request(method, path, **given)
@@ -113,7 +91,7 @@ class Bench:
         ids = {}
         for kind, name in (("rollout", rollout), ("reward", reward)):
             key = f"{kind}-{rollout}-{reward}"
-            body = {"name": "fns.py", "unique_key": key, "func": name, "code_url": self.url}
+            body = {"name": "fns.py", "unique_key": key, "func": name, "code_url": self.url_of_package}
             ids[kind] = (await self.ask("POST", f"{FT}/create/{kind}", json=body))["output"][f"{kind}_id"]
         size = {"concurrency": 2, "capacity": 1}
         told = await self.ask(
@@ -135,30 +113,22 @@ class Bench:
             },
         )
         job_id = told["output"]["job_id"]
-        async with asyncio.timeout(LIMIT_S):
-            while True:
-                job = (await self.ask("GET", f"{FT}/{job_id}"))["output"]
-                if job["status"] in ("SUCCEEDED", "FAILED", "CANCELED"):
-                    break
-                await asyncio.sleep(0.05)
+        job = await until(lambda: self._ended_job(job_id))
         return job, (await self.ask("GET", f"{FT}/{job_id}/logs?line=1000"))["output"]["logs"]
 
-    async def end(self) -> int:
-        await self.client.aclose()
-        self.process.send_signal(signal.SIGTERM)
-        return await asyncio.to_thread(self.process.wait, LIMIT_S)
+    async def _ended_job(self, job_id: str) -> dict[str, Any] | None:
+        job: dict[str, Any] = (await self.ask("GET", f"{FT}/{job_id}"))["output"]
+        return job if job["status"] in ("SUCCEEDED", "FAILED", "CANCELED") else None
 
 
 @pytest.fixture
 async def bench(tmp_path: Path, make_package: Callable[..., bytes]) -> AsyncIterator[Bench]:
     bench = Bench(tmp_path / "p")
     try:
-        await bench.ready(make_package({"fns.py": FUNCTIONS}))
+        await bench.prepare(make_package({"fns.py": FUNCTIONS}))
         yield bench
     finally:
-        if bench.process.poll() is None:
-            bench.process.kill()
-            await asyncio.to_thread(bench.process.wait)
+        await bench.end(signal.SIGKILL)
 
 
 async def test_each_ends_in_words_and_the_platform_goes_on(bench: Bench) -> None:
@@ -186,4 +156,4 @@ async def test_each_ends_in_words_and_the_platform_goes_on(bench: Bench) -> None
     assert any("rollout 'agent'" in line and "0.5 s" in line for line in lines)
     job, _ = await bench.run("Roll", "Prints")
     assert job["status"] == "SUCCEEDED"
-    assert await bench.end() == 0
+    assert (await bench.end())[0] == 0

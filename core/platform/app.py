@@ -91,7 +91,9 @@ async def running_app(root: Path, *, token: str | None = None, **settings: Any) 
 
 
 def _with_faults(app: Starlette, options: PlatformOptions) -> ASGIApp:
-    whole = Split(ProxyHeadersMiddleware(RequestIds(app)), trigger.TriggerApp(lambda: app.state.platform))
+    # uvicorn and starlette call the same things by different types.
+    behind_proxies: Any = ProxyHeadersMiddleware
+    whole = Split(behind_proxies(RequestIds(app)), trigger.TriggerApp(lambda: app.state.platform))
     return FaultInjector(whole, options.faults, wait_s=options.wait_s) if options.faults.rules else whole
 
 

@@ -49,6 +49,7 @@ class SideTexts:
     shared: str = "{count} shared turns"
     more: str = "… {count} more characters"
     here: str = "first difference"
+    same: str = "the same in every column"
 
 
 class _Row(NamedTuple):
@@ -270,7 +271,9 @@ class SideBySide(Painted, ScrollView, can_focus=True):
     def _made(self) -> list[_Row]:
         rows: list[_Row] = []
         start = 0
-        if self.prefix and not self.shows_prefix:
+        if len(self.columns) > 1 and self.lines and not self.differences:
+            rows.append(_Row(-1, ([(f"= {self.texts.same}", "$warn")],), is_caption=True))
+        elif self.prefix and not self.shows_prefix:
             text = self.texts.shared.format(count=self.prefix)
             rows.append(_Row(-1, ([(f"▸ {text}", "$muted")],), is_caption=True))
             start = self.prefix

@@ -151,6 +151,7 @@ def side_texts() -> SideTexts:
         shared=_("{count} turns that all share · u shows them"),
         more=_("… {count} more characters"),
         here=_("first difference"),
+        same=_("every rollout says the same, word for word"),
     )
 
 

@@ -121,7 +121,7 @@ class Front:
         if not self._app.done() and scope["type"] == "http" and scope["path"] == "/local/v1/health":
             await send_json(send, 200, {"request_id": new_request_id(), **health(self._database, self._identity)})
             return
-        app = await asyncio.shield(self._app)
+        app = self._app.result() if self._app.done() else await asyncio.shield(self._app)
         await app(scope, receive, send)
 
 

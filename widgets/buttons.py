@@ -17,6 +17,12 @@ class DialogButton(Button):
         super().__init__(label, compact=True, **names)
         self.active_effect_duration = 0
 
+    def say(self, label: str) -> None:
+        """Change the label; the button takes the width that it needs."""
+        if str(self.label) != label:
+            self.label = label
+            self.refresh(layout=True)
+
     @property
     def is_idle(self) -> bool:
         return self.has_class("-idle")

@@ -63,7 +63,7 @@ class Choose(Dialog["Choice[T] | None"], Generic[T]):
     def compose(self) -> ComposeResult:
         widest = max((len(item.label) for item in self._items), default=0)
         columns: tuple[Column[Choice[T]], ...] = (
-            Column("label", "", _label, min(max(12, widest), 34), max(widest, 34)),
+            Column("label", "", _label, min(max(12, widest), 34), widest),
             Column("detail", "", lambda item, _width: [(item.detail, "$muted")], 20, 120, fold=1),
             Column("note", "", lambda item, _width: [(item.note, "$faint")], 8, 16, "right", fold=2),
         )

@@ -118,8 +118,8 @@ class DeedDialog(Dialog[Result | None], Generic[Result]):
     def show(self) -> None:
         yes, no = self.query_one("#yes", DialogButton), self.query_one("#no", DialogButton)
         yes.is_idle = self.is_under_way or self.why_not() is not None
-        yes.label = self.verb_again if self._error is not None else self.verb
-        no.label = _("Stop") if self.is_under_way else _("Close")
+        yes.say(self.verb_again if self._error is not None else self.verb)
+        no.say(_("Stop") if self.is_under_way else _("Close"))
         self.query_one("#deed-text", Note).lines = tuple(self._lines())
         if self.is_under_way:
             self.query_one("#submit-body", VerticalScroll).scroll_end(animate=False)
@@ -186,6 +186,7 @@ class DeedDialog(Dialog[Result | None], Generic[Result]):
         self._error = event.error
         self.steps = self.steps or {"start": StepLine(self.verb, "failed")}
         self._problem = self.arl.keep(event.error, self.doing)
+        self.query_one("#dialog-title", Static).update(self.question)
         self.show()
         self.focus_button("yes")
 

@@ -59,8 +59,8 @@ def _state(entry: Entry, _width: int) -> Cell:
 
 
 COLUMNS: tuple[Column[Entry], ...] = (
-    Column("name", N_("FILE"), _name, 16, 60),
-    Column("kind", "", _kind, 11, 13, align="right"),
+    Column("name", N_("FILE"), _name, 20, 60),
+    Column("kind", "", _kind, 8, 13, align="right"),
     Column("state", "", _state, 1),
 )
 

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,17 +11,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from platform_process import served
+from walkers import environment, peer, write_slow_workspace
 
-from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.templates import TEMPLATES, write_workspace
 
 pytestmark = pytest.mark.conformance
 
 HERE = Path(__file__).parent
-OFFICIAL = HERE.parents[1] / ".cache" / "peers" / "dashscope-2.0.2" / "bin" / "python"
+OFFICIAL = peer("2.0.2")
 TOKEN = "tok-walk-0123456789"
-START_S = 30.0
 WALK_S = 240.0
+UNTIL = """\
+import json, os, sys, urllib.request
+url = os.environ["DASHSCOPE_HTTP_BASE_URL"] + "/fine-tunes/" + sys.argv[1] + "/stream"
+asked = urllib.request.Request(url, headers={"Authorization": "Bearer " + os.environ["DASHSCOPE_API_KEY"]})
+with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked) as events:
+    for line in events:
+        said = line.startswith(b"data:") and json.loads(line[5:])
+        if said and (said.get("output") or said).get("status") in sys.argv[2:]:
+            break
+    else:
+        sys.exit("the job ended otherwise")
+"""
 FIELD = """\
 import json, sys
 value = json.load(open(sys.argv[1]))
@@ -32,32 +42,6 @@ for key in sys.argv[2:]:
 print(value)
 """
 _PREFIX = re.compile(r"((?:grw-|rw-|ro-)?(?:ins-)?).*")
-FUNCTIONS = """
-import asyncio
-from dashscope.finetune.reinforcement import (
-    AbstractRewardProcessor, AbstractRolloutProcessor, AgentOutput, Reward, RewardInput, RewardOutput,
-    RolloutInput, RolloutOutput,
-)
-
-class Slow(AbstractRolloutProcessor):
-    async def process(self, input_data: RolloutInput) -> RolloutOutput:
-        await asyncio.sleep(0.2)
-        return RolloutOutput(agent_output=AgentOutput(messages=[{"role": "assistant", "content": "hi"}]))
-
-class One(AbstractRewardProcessor):
-    def process(self, input_data: RewardInput) -> RewardOutput:
-        return RewardOutput(reward=Reward(reward_score=1.0))
-"""
-JOB = """
-name: walk
-model: {name: qwen3.5-9b}
-functions:
-- {type: rollout, name: slow, timeout: 60, fcmodel: {zipdir: ./, classpath: fns.Slow}}
-- {type: reward, name: one, timeout: 60, fcmodel: {zipdir: ./, classpath: fns.One}}
-datasets:
-- {type: training, data_source_type: file_id, file_name: ./train.jsonl}
-training: {type: reinforcement, hyper_parameters: {batch_size: 2, n_epochs: 200, n_rollouts: 2}}
-"""
 
 
 @dataclass(frozen=True)
@@ -74,30 +58,8 @@ class Walk:
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    root = tmp_path_factory.mktemp("walk") / "platform"
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "agentic_rl_tui.app", "serve", "--root", str(root)),
-            *("--port", "0", "--token", TOKEN, "--max-running-jobs", "2"),
-        ],
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield asyncio.run(_address(process, PlatformPaths(root).pid_file))
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(START_S)
-
-
-async def _address(process: "subprocess.Popen[bytes]", file: Path) -> str:
-    async with asyncio.timeout(START_S):
-        while process.poll() is None:
-            try:
-                return str(json.loads(file.read_text())["url"])
-            except (FileNotFoundError, ValueError):
-                await asyncio.sleep(0.02)
-    raise AssertionError("the platform did not start")
+    with served(tmp_path_factory.mktemp("walk") / "platform", TOKEN, "--max-running-jobs", "2") as platform:
+        yield platform.url
 
 
 @pytest.fixture(scope="module")
@@ -118,32 +80,25 @@ def walks(url: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]
 
 async def walk(command_line: str, url: str, folder: Path, name: str) -> Walk:
     workspace, out = folder / "workspace", folder / "out"
-    workspace.mkdir()
+    write_slow_workspace(workspace)
     out.mkdir()
     template = folder / "template"
     write_workspace(TEMPLATES["calc-agent"], template)
     for kind in ("rollout", "reward"):
         (workspace / f"{kind}_input.json").write_bytes((template / "resources" / f"{kind}_input.json").read_bytes())
-    (workspace / "fns.py").write_text(FUNCTIONS)
-    (workspace / "requirements.txt").write_text("")
-    (workspace / "job.yaml").write_text(JOB)
-    row = {"messages": [{"role": "user", "content": "hi"}], "rollout_extra": {"solution": "hi"}}
-    (workspace / "train.jsonl").write_text((json.dumps(row) + "\n") * 8)
     (folder / "field.py").write_text(FIELD)
-    environment = {
-        "PATH": os.environ.get("PATH", ""),
-        "HOME": str(folder),
-        "NO_PROXY": "127.0.0.1",
-        "DASHSCOPE_HTTP_BASE_URL": url,
-        "DASHSCOPE_API_KEY": TOKEN,
+    (folder / "until.py").write_text(UNTIL)
+    variables = {
+        **environment(folder, url, TOKEN),
         "AGENTIC_RL_STATE_DIR": str(folder / "state"),
         "RL": command_line,
         "OUT": str(out),
         "FIELD": f"{sys.executable} -I -S {folder / 'field.py'}",
+        "UNTIL": f"{sys.executable} -I -S {folder / 'until.py'}",
         "IS_OURS": "yes" if name == "ours" else "",
     }
     process = await asyncio.create_subprocess_exec(
-        "/bin/sh", str(HERE / "walk.sh"), cwd=workspace, env=environment, stderr=subprocess.PIPE
+        "/bin/sh", str(HERE / "walk.sh"), cwd=workspace, env=variables, stderr=subprocess.PIPE
     )
     try:
         _, err = await process.communicate()

@@ -3,56 +3,39 @@
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from platform_process import PlatformProcess, served
+from walkers import ROW, environment, peer, write_slow_workspace
 
-from agentic_rl_tui.core.paths import PlatformPaths
 from agentic_rl_tui.core.templates.write import TEMPLATES, write_workspace
 
 pytestmark = pytest.mark.conformance
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 TOKEN = "tok-conformance-0123456789"
-START_S = 30.0
 DRIVE_S = 420.0
 VERSIONS = ("2.0.2", "1.27.8")
+PRELUDE = """
+import json, os, time
+import dashscope
+from dashscope.finetune.agentic_rl import AgenticRL
 
-FUNCTIONS = """
-import asyncio
-from dashscope.finetune.reinforcement import (
-    AbstractRewardProcessor, AbstractRolloutProcessor, AgentOutput, Reward, RewardInput, RewardOutput,
-    RolloutInput, RolloutOutput,
-)
+def emit(value):
+    print("@@" + json.dumps(value, default=str), flush=True)
 
-class Slow(AbstractRolloutProcessor):
-    async def process(self, input_data: RolloutInput) -> RolloutOutput:
-        await asyncio.sleep(0.2)
-        return RolloutOutput(agent_output=AgentOutput(messages=[{"role": "assistant", "content": "hi"}]))
-
-class One(AbstractRewardProcessor):
-    def process(self, input_data: RewardInput) -> RewardOutput:
-        return RewardOutput(reward=Reward(reward_score=1.0))
-"""
-
-JOB = """
-name: slow
-model: {name: qwen3.5-9b}
-functions:
-- {type: rollout, name: slow, timeout: 60, fcmodel: {zipdir: ./, classpath: fns.Slow}}
-- {type: reward, name: one, timeout: 60, fcmodel: {zipdir: ./, classpath: fns.One}}
-datasets:
-- {type: training, data_source_type: file_id, file_name: ./train.jsonl}
-training: {type: reinforcement, hyper_parameters: {batch_size: 2, n_epochs: 50, n_rollouts: 2}}
+def until(job_id, *statuses):
+    url, key = os.environ["DASHSCOPE_HTTP_BASE_URL"], os.environ["DASHSCOPE_API_KEY"]
+    for event in dashscope.Client(api_key=key, base_url=url).fine_tunes.stream_events(job_id):
+        if event.output.get("status") in statuses:
+            return
+    raise AssertionError(f"{job_id} never was {statuses}")
 """
 
 
@@ -60,7 +43,7 @@ training: {type: reinforcement, hyper_parameters: {batch_size: 2, n_epochs: 50, 
 def interpreter(version: str) -> Path | None:
     """An interpreter with that version of the client, None where there is none."""
     named = os.environ.get("AGENTIC_RL_TEST_DASHSCOPE")
-    candidates = [CHECKOUT / ".cache" / "peers" / f"dashscope-{version}" / "bin" / "python"]
+    candidates = [peer(version)]
     if named:
         candidates.insert(0, Path(named))
     for path in candidates:
@@ -74,61 +57,34 @@ def installed_version(python: Path) -> str:
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
 
 
-@dataclass(frozen=True)
-class Served:
-    url: str
-    root: Path
-
-
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlatformProcess]:
     """A platform with a TCP port, as `agentic-rl-tui serve` runs it."""
-    root = tmp_path_factory.mktemp("conformance") / "platform"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "agentic_rl_tui.core.platform", "--root", str(root), "--port", "0", "--token", TOKEN],
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield asyncio.run(_ready(process, root))
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(START_S)
-
-
-async def _ready(process: "subprocess.Popen[bytes]", root: Path) -> Served:
-    paths = PlatformPaths(root)
-    transport = httpx.AsyncHTTPTransport(uds=str(paths.socket))
-    async with asyncio.timeout(START_S), httpx.AsyncClient(transport=transport) as client:
-        while process.poll() is None:
-            try:
-                await client.get("http://platform.local/api/v1/fine-tunes")
-            except httpx.TransportError:
-                await asyncio.sleep(0.02)
-            else:
-                return Served(json.loads(paths.pid_file.read_text())["url"], root)
-    raise AssertionError("the platform did not start")
+    with served(tmp_path_factory.mktemp("conformance") / "platform", TOKEN) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
-def driven(shared: Path, served: Served, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, str]]:
+def driven(
+    shared: Path, platform: PlatformProcess, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[Path, str]]:
     """The report and the output of the driver for each version that is installed; they run at the same time."""
     folder = tmp_path_factory.mktemp("reports")
     versions = [version for version in VERSIONS if interpreter(version) is not None]
 
     async def drive_all() -> list[tuple[Path, str]]:
         async with asyncio.timeout(DRIVE_S):
-            return await asyncio.gather(*(drive(shared, served, version, folder) for version in versions))
+            return await asyncio.gather(*(drive(shared, platform, version, folder) for version in versions))
 
     return dict(zip(versions, asyncio.run(drive_all()), strict=True))
 
 
-async def drive(shared: Path, served: Served, version: str, folder: Path) -> tuple[Path, str]:
+async def drive(shared: Path, platform: PlatformProcess, version: str, folder: Path) -> tuple[Path, str]:
     report = folder / f"{version}.json"
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(shared / "protocol" / "drive_real_client.py"),
-        *("--base-url", served.url, "--api-key", TOKEN, "--python", str(interpreter(version))),
+        *("--base-url", platform.url, "--api-key", TOKEN, "--python", str(interpreter(version))),
         *("--strict-values", "--report", str(report)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -154,25 +110,17 @@ def test_every_step_of_the_driver_passes(version: str, driven: dict[str, tuple[P
     assert len(steps) >= 30
 
 
-async def run_client(served: Served, version: str, workspace: Path, code: str) -> list[Any]:
+async def run_client(platform: PlatformProcess, version: str, workspace: Path, code: str) -> list[Any]:
     """Run code of a user of the client in a workspace; what it emitted."""
     python = interpreter(version)
     if python is None:
         pytest.skip(f"no interpreter with dashscope {version}; `make peers` makes one")
-    program = "import json, time\nfrom dashscope.finetune.agentic_rl import AgenticRL\n" + textwrap.dedent(
-        "def emit(value): print('@@' + json.dumps(value, default=str), flush=True)\n"
-    )
+    program = textwrap.dedent(PRELUDE) + textwrap.dedent(code)
     process = await asyncio.create_subprocess_exec(
         str(python),
-        *("-c", program + textwrap.dedent(code)),
+        *("-c", program),
         cwd=workspace,
-        env={
-            "PATH": os.environ.get("PATH", ""),
-            "HOME": str(workspace),
-            "NO_PROXY": "127.0.0.1",
-            "DASHSCOPE_HTTP_BASE_URL": served.url,
-            "DASHSCOPE_API_KEY": TOKEN,
-        },
+        env=environment(workspace, platform.url, TOKEN),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -182,16 +130,11 @@ async def run_client(served: Served, version: str, workspace: Path, code: str) -
     return [json.loads(line[2:]) for line in out.decode().splitlines() if line.startswith("@@")]
 
 
-async def test_a_running_job_is_canceled_by_the_client(served: Served, tmp_path: Path) -> None:
+async def test_a_running_job_is_canceled_by_the_client(platform: PlatformProcess, tmp_path: Path) -> None:
     workspace = tmp_path / "slow"
-    workspace.mkdir()
-    (workspace / "fns.py").write_text(FUNCTIONS)
-    (workspace / "requirements.txt").write_text("")
-    (workspace / "job.yaml").write_text(JOB)
-    row = {"messages": [{"role": "user", "content": "hi"}], "rollout_extra": {"solution": "hi"}}
-    (workspace / "train.jsonl").write_text((json.dumps(row) + "\n") * 8)
+    write_slow_workspace(workspace)
     emitted = await run_client(
-        served,
+        platform,
         "2.0.2",
         workspace,
         """
@@ -199,15 +142,13 @@ async def test_a_running_job_is_canceled_by_the_client(served: Served, tmp_path:
         async def main():
             answer = await AgenticRL().init("job.yaml").run()
             job_id = answer.output.job_id
-            while (status := AgenticRL.get(job_id).output.status) in ("PENDING", "QUEUING"):
-                time.sleep(0.05)
-            emit(status)
+            until(job_id, "RUNNING")
+            emit(AgenticRL.get(job_id).output.status)
             emit(AgenticRL.delete(job_id).status_code)
             emit(AgenticRL.cancel(job_id).status_code)
             began = time.monotonic()
-            while (status := AgenticRL.get(job_id).output.status) == "CANCELING":
-                time.sleep(0.05)
-            emit([status, time.monotonic() - began < 5])
+            until(job_id, "CANCELED")
+            emit([AgenticRL.get(job_id).output.status, time.monotonic() - began < 5])
             emit(AgenticRL.logs(job_id, offset=0, lines=1000).output["logs"][-1])
             emit([AgenticRL.delete(job_id).status_code, AgenticRL.get(job_id).status_code])
         asyncio.run(main())
@@ -216,14 +157,14 @@ async def test_a_running_job_is_canceled_by_the_client(served: Served, tmp_path:
     assert emitted == ["RUNNING", 400, 200, ["CANCELED", True], "##FT_COMPLETE##", [200, 404]]
 
 
-async def test_the_template_succeeds_with_the_official_client(served: Served, tmp_path: Path) -> None:
+async def test_the_template_succeeds_with_the_official_client(platform: PlatformProcess, tmp_path: Path) -> None:
     workspace = tmp_path / "calc-agent"
     write_workspace(TEMPLATES["calc-agent"], workspace)
     job_file = workspace / "rl-job.yaml"
     short = job_file.read_text().replace("n_epochs: 3", "n_epochs: 1").replace("n_rollouts: 8", "n_rollouts: 2")
     job_file.write_text(short)
     emitted = await run_client(
-        served,
+        platform,
         "2.0.2",
         workspace,
         """
@@ -231,8 +172,8 @@ async def test_the_template_succeeds_with_the_official_client(served: Served, tm
         async def main():
             answer = await AgenticRL().init("rl-job.yaml").run()
             job_id = answer.output.job_id
-            while (job := AgenticRL.get(job_id).output).status in ("PENDING", "QUEUING", "RUNNING"):
-                time.sleep(0.2)
+            until(job_id, "SUCCEEDED", "FAILED")
+            job = AgenticRL.get(job_id).output
             emit([job_id, job.status, getattr(job, "finetuned_output", None), getattr(job, "message", None)])
         asyncio.run(main())
         """,
@@ -242,21 +183,20 @@ async def test_the_template_succeeds_with_the_official_client(served: Served, tm
     assert job_id in output
 
 
-async def test_the_second_client_of_the_package(served: Served, tmp_path: Path) -> None:
-    row = {"messages": [{"role": "user", "content": "hi"}], "rollout_extra": {"solution": "hi"}}
-    (tmp_path / "a.jsonl").write_text((json.dumps(row) + "\n") * 12)
+async def test_the_second_client_of_the_package(platform: PlatformProcess, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text((json.dumps(ROW) + "\n") * 12)
     (tmp_path / "opd.yaml").write_text(
         "name: opd\nmodel: {name: qwen3.5-9b}\nteacher_model: qwen3-max\nfunctions: []\n"
         "datasets: [{type: training, file_name: ./a.jsonl}]\n"
         "training: {hyper_parameters: {batch_size: 4, n_rollouts: 2}}\n"
     )
     emitted = await run_client(
-        served,
+        platform,
         "2.0.2",
         tmp_path,
         f"""
         import asyncio, dashscope
-        client = dashscope.Client(api_key="{TOKEN}", base_url="{served.url}")
+        client = dashscope.Client(api_key="{TOKEN}", base_url="{platform.url}")
         file_id = client.files.upload(file_path="a.jsonl", description="d").file_id
         emit([client.files.get(file_id).name, file_id in [file.file_id for file in client.files.list().files]])
         for mode in ("sft", None):

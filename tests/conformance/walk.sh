@@ -1,6 +1,7 @@
 #!/bin/sh
 # The life of a job as the user guide walks it, in the current workspace.
 # RL: the command line to walk with. OUT: where its answers go. FIELD: prints a field of a JSON file.
+# UNTIL: reads a job's events until it has one of the states.
 # IS_OURS: set where the command line also has status and delete.
 set -eu
 
@@ -13,20 +14,12 @@ $RL test_functions "$($FIELD "$OUT/register.json" reward_instance_ids 0)" \
 $RL upload_data --training-files train.jsonl --validation-files train.jsonl -o json >"$OUT/upload.json"
 $RL run -c job.yaml -o json >"$OUT/run.json"
 job=$($FIELD "$OUT/run.json" job_id)
-while :; do
-    $RL get "$job" -o json >"$OUT/get.json"
-    case $($FIELD "$OUT/get.json" status) in
-        PENDING | QUEUING) sleep 0.2 ;;
-        *) break ;;
-    esac
-done
+$UNTIL "$job" RUNNING
+$RL get "$job" -o json >"$OUT/get.json"
 $RL list -p 1 -s 100 -o json >"$OUT/list.json"
 $RL cancel "$job" >"$OUT/cancel.txt"
-while :; do
-    $RL get "$job" -o json >"$OUT/ended.json"
-    [ "$($FIELD "$OUT/ended.json" status)" != CANCELING ] && break
-    sleep 0.2
-done
+$UNTIL "$job" CANCELED
+$RL get "$job" -o json >"$OUT/ended.json"
 $RL logs "$job" --offset 0 --lines 1000 -o json >"$OUT/logs.json"
 [ -z "${IS_OURS-}" ] && exit
 $RL status "$job" -o json >"$OUT/status.json"

@@ -448,6 +448,8 @@ _GLYPHS = {
     "right_square_bracket": "]",
     "full_stop": ".",
     "tilde": "~",
+    "equals_sign": "=",
+    "ampersand": "&",
     "at": "@",
     "comma": ",",
     "up": "↑",

@@ -319,7 +319,6 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
 
     def on_resize(self) -> None:
         self.virtual_size = Size(self.size.width, self.row_count + HEADER)
-        self._shown.clear()
         self._reveal()
 
     @property
@@ -328,10 +327,6 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
         if self._placed[0] != width:
             self._placed = (width, place(self.columns, width - GUTTER - 1))
         return self._placed[1]
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._shown.clear()
 
     def watch_has_focus(self, _has_focus: bool) -> None:
         super().watch_has_focus(_has_focus)
@@ -349,6 +344,7 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
             return
         shown = dict(self._shown)
         for line in range(self.size.height):
+            # A terminal is sent whole lines, so there is no use in finding the cells that differ.
             if line not in shown or self._draw(line) != shown[line]:
                 self.refresh(Region(0, line, self.size.width, 1))
 

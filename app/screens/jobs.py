@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 100
 MOST_PINNED = 20
+SLOW_AGE_S = 1800.0
+"""How often the ages of jobs that are over move on a slow line: each of them costs a whole row."""
 TICK_S = 1.0
 
 
@@ -283,8 +285,15 @@ class JobsScreen(JobMarks):
         if self._is_known:
             jobs = [*self._jobs.values(), *(job for key, job in self._far.items() if key not in self._jobs)]
             stalled = self.arl.stalls.stalled_s
+            aged = now - now % SLOW_AGE_S if self.arl.is_slow else now
             rows = tuple(
-                job_row(job, now=now, zone=zone, note=notes.get(job.job_id), stalled_s=stalled(job.job_id, now))
+                job_row(
+                    job,
+                    now=aged if job.is_terminal else now,
+                    zone=zone,
+                    note=notes.get(job.job_id),
+                    stalled_s=stalled(job.job_id, now),
+                )
                 for job in jobs
             )
         else:

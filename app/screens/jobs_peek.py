@@ -16,6 +16,9 @@ class JobPeek(Vertical):
 
     row: reactive[JobRow | None] = reactive[JobRow | None](None, init=False, repaint=False)
 
+    def on_mount(self) -> None:
+        self.set_class(self.row is None, "-empty")
+
     async def watch_row(self, row: JobRow | None) -> None:
         self.set_class(row is None, "-empty")
         if row is None:

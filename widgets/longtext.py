@@ -152,7 +152,7 @@ class LongTextArea(TextArea):
             self.document.__class__ = Document  # type: ignore[assignment]
             self._highlight_query = None
         if not isinstance(self._highlights, _Words):
-            self._highlights = _Words(self)  # type: ignore[assignment]
+            self._highlights = _Words(self)
         if self._rows_edited is None:
             self._highlights.clear()
             self._line_cache.clear()

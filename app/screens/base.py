@@ -49,7 +49,7 @@ class Reporting(Screen[Result], Generic[Result]):
     @on(Worker.StateChanged)
     def _report_failed_worker(self, event: Worker.StateChanged) -> None:
         if event.state is WorkerState.ERROR and event.worker.error is not None:
-            self.arl.report_bug(event.worker.error, event.worker.description or event.worker.name)
+            self.arl.report_bug(event.worker.error, _(event.worker.description or event.worker.name))
 
 
 class PlaceScreen(Reporting[None]):

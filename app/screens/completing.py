@@ -10,7 +10,7 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 
 from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.widgets.codeeditor import CodeEditor
 from agentic_rl_tui.widgets.popup import Popup, PopupItem
 
@@ -64,7 +64,7 @@ class CompletingScreen(PlaceScreen):
         if completer is not None and self.completed.has_focus and not self.completed.read_only:
             self._complete(completer, self.completed.text, self.completed.cursor_location, is_asked)
 
-    @work(thread=True, exclusive=True, group="complete", exit_on_error=False, description="look for completions")
+    @work(thread=True, exclusive=True, group="complete", exit_on_error=False, description=N_("look for completions"))
     def _complete(self, completer: "Completer", text: str, place: tuple[int, int], is_asked: bool) -> None:
         row, column = place
         self.post_message(self.Offered(tuple(completer(text, row + 1, column + 1)), text, place, is_asked))

@@ -15,7 +15,7 @@ from agentic_rl_tui.app.present.functions import FunctionRow, Lines, clean
 from agentic_rl_tui.app.screens.choose import Choice, Choose
 from agentic_rl_tui.app.screens.completing import CompletingScreen
 from agentic_rl_tui.app.screens.functions_list import FunctionsList
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, InputError
 from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.codeeditor import CodeEditor, Mark
@@ -204,7 +204,11 @@ class FunctionsInput(CompletingScreen, FunctionsList):
             self._check_input(self.input.text, row)
 
     @work(
-        thread=True, exclusive=True, group="functions.check_input", exit_on_error=False, description="check the input"
+        thread=True,
+        exclusive=True,
+        group="functions.check_input",
+        exit_on_error=False,
+        description=N_("check the input"),
     )
     def _check_input(self, text: str, row: FunctionRow) -> None:
         from agentic_rl_tui.core.functions.harness_inputs import check_input

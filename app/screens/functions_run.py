@@ -13,7 +13,7 @@ from textual.worker import Worker
 from agentic_rl_tui.app.present.functions import FunctionRow, Lines, clean, report_lines, trace_of
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.functions_input import FunctionsInput
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, FunctionFailed
 from agentic_rl_tui.widgets.lines import LineBuffer
 from agentic_rl_tui.widgets.logview import LogView
@@ -71,7 +71,7 @@ class FunctionsRun(FunctionsInput):
         self.show_result(((("● ", "$running"), (_("running …"), "$ink"), (_("  esc stops it"), "$faint")),))
         self.refresh_hints()
 
-    @work(exclusive=True, group="functions.run", exit_on_error=False, description="run the function")
+    @work(exclusive=True, group="functions.run", exit_on_error=False, description=N_("run the function"))
     async def _run_here(self, row: FunctionRow, payload: Any, label: str, resource: "ModelResource | None") -> None:
         from agentic_rl_tui.core.functions.harness import try_function
         from agentic_rl_tui.core.functions.harness_traces import with_model_calls

@@ -12,7 +12,7 @@ from agentic_rl_tui.app.present.jobfile import preset_reasons
 from agentic_rl_tui.app.screens.choose import Choice, Choose
 from agentic_rl_tui.app.screens.difference import Difference
 from agentic_rl_tui.app.screens.jobfile_complete import JobFileCompletion
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class JobFileChange(JobFileCompletion):
         if self.document is not None and self.path is not None:
             self._plan_fixes(self.editor.text, self.path)
 
-    @work(thread=True, exclusive=True, group="jobfile.plan", exit_on_error=False, description="plan a change")
+    @work(thread=True, exclusive=True, group="jobfile.plan", exit_on_error=False, description=N_("plan a change"))
     def _plan_fixes(self, text: str, path: Path) -> None:
         from agentic_rl_tui.core.jobfile import check, fix_all
 
@@ -143,7 +143,7 @@ class JobFileChange(JobFileCompletion):
 
         self.app.push_screen(Choose(_("How the model is to learn"), items), chosen)
 
-    @work(thread=True, exclusive=True, group="jobfile.plan", exit_on_error=False, description="plan a change")
+    @work(thread=True, exclusive=True, group="jobfile.plan", exit_on_error=False, description=N_("plan a change"))
     def _switch(self, text: str, name: str) -> None:
         from agentic_rl_tui.core.jobfile import apply_edits, switch_scenario
 

@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 from agentic_rl_tui.app.present.jobfile import marks
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.jobfile_text import EditingScreen
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.widgets.table import Table
 
@@ -63,7 +63,7 @@ class JobFileCheck(EditingScreen):
             self._turn += 1
             self._check(self.editor.text, self.path, self._turn)
 
-    @work(thread=True, exclusive=True, group="jobfile.check", exit_on_error=False, description="check the job file")
+    @work(thread=True, exclusive=True, group="jobfile.check", exit_on_error=False, description=N_("check the job file"))
     def _check(self, text: str, path: Path, turn: int) -> None:
         from agentic_rl_tui.core.jobfile import check, meaning
 

@@ -10,7 +10,7 @@ from textual.widgets import TextArea
 
 from agentic_rl_tui.app.present.jobfile import doc_line, doc_sections
 from agentic_rl_tui.app.screens.jobfile_check import JobFileCheck
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.panels import Facts
 
@@ -40,7 +40,7 @@ class JobFileKey(JobFileCheck):
         if self.path is not None:
             self._describe(self.editor.text, self.editor.cursor_location)
 
-    @work(thread=True, exclusive=True, group="jobfile.describe", exit_on_error=False, description="explain a key")
+    @work(thread=True, exclusive=True, group="jobfile.describe", exit_on_error=False, description=N_("explain a key"))
     def _describe(self, text: str, place: tuple[int, int]) -> None:
         from agentic_rl_tui.core.jobfile import describe
 

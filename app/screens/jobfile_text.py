@@ -15,7 +15,7 @@ from agentic_rl_tui.app.screens.confirm import Confirm
 from agentic_rl_tui.app.screens.difference import Difference
 from agentic_rl_tui.app.screens.finding import FindingScreen
 from agentic_rl_tui.core.drafts import Draft, Drafts
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.textfile import ChangedOnDisk, TextFile, smallest_change
 from agentic_rl_tui.widgets.codeeditor import CodeEditor
@@ -93,7 +93,9 @@ class EditingScreen(FindingScreen):
 
     # Drafts
 
-    @work(thread=True, exclusive=True, group="editing.draft_find", exit_on_error=False, description="look for a draft")
+    @work(
+        thread=True, exclusive=True, group="editing.draft_find", exit_on_error=False, description=N_("look for a draft")
+    )
     def _find_draft(self, path: Path, text: str) -> None:
         draft = self.drafts.find(path)
         if draft is None:
@@ -197,7 +199,7 @@ class EditingScreen(FindingScreen):
         if self.file is not None and self.is_current:
             self._look(self.file)
 
-    @work(thread=True, exclusive=True, group="editing.look", exit_on_error=False, description="look at the disk")
+    @work(thread=True, exclusive=True, group="editing.look", exit_on_error=False, description=N_("look at the disk"))
     def _look(self, file: TextFile) -> None:
         try:
             now = file.changed_on_disk()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from agentic_rl_tui.core.i18n import N_
+from agentic_rl_tui.core.i18n import N_, _
 
 TRAINING_PAGE = "help.aliyun.com/zh/model-studio/rl-training-config-monitoring"
 OVERVIEW_PAGE = "help.aliyun.com/zh/model-studio/rl-training-overview"
@@ -63,7 +63,7 @@ class Key:
         if self.above is not None:
             return f"> {_short(self.above)}" + (f", <= {_short(self.high)}" if self.high is not None else "")
         if self.low is not None and self.high is not None:
-            return f"{_short(self.low)} to {_short(self.high)}"
+            return _("{low} to {high}").format(low=_short(self.low), high=_short(self.high))
         if self.low is not None:
             return f">= {_short(self.low)}"
         return ""

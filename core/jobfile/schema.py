@@ -223,7 +223,7 @@ TRAINING = Key(
 ROOT = Key(
     "",
     Kind.SECTION,
-    "A job.",
+    N_("A job."),
     is_nullable=False,
     keys=table(
         Key(

@@ -76,7 +76,7 @@ class Chart(PlotextPlot):
         for line in self.lines:
             is_only = len(self.lines) == 1
             if not is_only:
-                spans.append((f"   ━ {line.label}", f"${line.token}"))
+                spans.append((f"   ━ {line.label}".rstrip(), f"${line.token}"))
             spans += self._value(line, "$ink" if is_only else f"${line.token}")
         return content(spans)
 

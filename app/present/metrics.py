@@ -125,6 +125,11 @@ def overlaid(books: Mapping[str, MetricBook]) -> tuple[ChartFacts, ...]:
     return tuple(merged.values())
 
 
+def legend_line(names: Sequence[str]) -> tuple[Span, ...]:
+    """Which colour is which job."""
+    return tuple((f"━ {name}   ", f"${token}") for name, token in zip(names, _TOKENS * len(names), strict=False))
+
+
 def smoothed(chart: ChartFacts, weight: float) -> ChartFacts:
     if not weight:
         return chart

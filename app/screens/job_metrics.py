@@ -8,7 +8,7 @@ from textual.containers import Grid, VerticalScroll
 from textual.reactive import reactive
 
 from agentic_rl_tui.app.keymap import bindings
-from agentic_rl_tui.app.present.metrics import SMOOTHING, MetricBook, overlaid, smoothed, step_lines
+from agentic_rl_tui.app.present.metrics import SMOOTHING, MetricBook, legend_line, overlaid, smoothed, step_lines
 from agentic_rl_tui.app.present.rollouts import one_line
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.job_overlay import JobOverlay
@@ -74,7 +74,10 @@ class JobMetrics(JobOverlay, can_focus=True):
             chart.low, chart.high = item.low, item.high
             chart.cursor, chart.is_log = self.cursor, self.is_log
             chart.lines = tuple(
-                Line(one_line(c.label, 40), c.token, tuple(c.steps), tuple(c.values), tuple(c.raw)) for c in item.curves
+                Line(
+                    "" if self.others else one_line(c.label, 40), c.token, tuple(c.steps), tuple(c.values), tuple(c.raw)
+                )
+                for c in item.curves
             )
         self._show_step()
         self.post_message(self.StateChanged(self))
@@ -89,7 +92,8 @@ class JobMetrics(JobOverlay, can_focus=True):
 
     def _show_step(self) -> None:
         note = self.query_one("#metrics-step", Note)
-        note.lines = () if self.step is None else step_lines(self.book, self.step)
+        legend = (legend_line(tuple(self.books)),) if self.others else ()
+        note.lines = (*legend, *(() if self.step is None else step_lines(self.book, self.step)))
         note.display = bool(note.lines)
 
     # Keys

@@ -6,11 +6,12 @@ from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import ContentSwitcher
 
 from agentic_rl_tui.app.keymap import bindings
-from agentic_rl_tui.app.present.rollouts import conversation, export_lines, group_shown, side_texts
+from agentic_rl_tui.app.present.rollouts import conversation, export_lines, group_shown, one_line, side_texts
 from agentic_rl_tui.app.present.trajectories import (
     KINDS,
     SampleRow,
@@ -32,7 +33,7 @@ from agentic_rl_tui.core.models.groups import bounds
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.lines import LineBuffer
 from agentic_rl_tui.widgets.logview import LogView
-from agentic_rl_tui.widgets.panels import Empty
+from agentic_rl_tui.widgets.panels import Empty, Note
 from agentic_rl_tui.widgets.sidebyside import SideBySide
 from agentic_rl_tui.widgets.table import Table
 
@@ -110,7 +111,9 @@ class JobTrajectories(RolloutReader):
             yield Empty(id="trajectory-empty")
             steps: Table[StepRow] = Table(step_columns(), lambda row: row.key, id="trajectory-steps")
             yield steps
-            yield SampleTable(sample_columns(), lambda row: row.key, id="trajectory-samples")
+            with Vertical(id="trajectory-samples"):
+                yield SampleTable(sample_columns(), lambda row: row.key, id="trajectory-sample-table")
+                yield Note(id="trajectory-prompt")
             yield GroupView(texts=side_texts(), id="trajectory-group")
             talk = TalkView(texts=log_texts(), id="trajectory-talk")
             talk.is_wrapped = True
@@ -205,7 +208,7 @@ class JobTrajectories(RolloutReader):
     def _open(self, name: str) -> None:
         had_focus = self.has_focus_within
         self.query_one(ContentSwitcher).current = f"trajectory-{name}"
-        target = self.query_one(f"#trajectory-{name}")
+        target = self.samples if name == "samples" else self.query_one(f"#trajectory-{name}")
         if target.focusable and (had_focus or self.screen.focused is None):
             target.focus()
         self.post_message(self.StateChanged(self))
@@ -216,11 +219,17 @@ class JobTrajectories(RolloutReader):
         if row is not None:
             self.read_samples(Place(row.phase, row.step))
 
-    @on(Table.Opened, "#trajectory-samples")
+    @on(Table.Opened, "#trajectory-sample-table")
     def _open_sample(self) -> None:
         row = self.samples.current
         if row is not None:
             self.read_group(Place(self.place.phase, self.place.step, row.sample))
+
+    @on(Table.Highlighted, "#trajectory-sample-table")
+    def _show_prompt(self) -> None:
+        row = self.samples.current
+        prompt = one_line(row.facts.prompt, 400) if row is not None else ""
+        self.query_one("#trajectory-prompt", Note).lines = (((prompt, "$muted"),),) if prompt else ()
 
     @on(SideBySide.Opened)
     def _open_talk(self, event: SideBySide.Opened) -> None:

@@ -256,7 +256,8 @@ async def test_the_curves_of_other_jobs_lie_over_these_and_are_saved_together(
         pane = await to_metrics(pilot, settle, "o", "enter")
         assert list(pane.others) == ["calc-agent-11d0", "calc-agent-77aa"]
         lines = charts_of(app)["Reward · training"].lines
-        assert [line.label for line in lines] == ["calc-agent-3f2a", "calc-agent-11d0", "calc-agent-77aa"]
+        legend = "".join(text for text, _ in app.screen.query_one("#metrics-step", Note).lines[0])
+        assert legend.split() == ["━", "calc-agent-3f2a", "━", "calc-agent-11d0", "━", "calc-agent-77aa"]
         assert [len(line.values) for line in lines] == [28, 12, 12]
         await pilot.press("o", *"routing", "enter")
         await settle(pilot)

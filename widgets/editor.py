@@ -1,8 +1,9 @@
 """Text with highlighting in the colours of the theme; to edit or only to read."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rich.style import Style as RichStyle
+from textual.binding import Binding, BindingType
 from textual.widgets.text_area import TextAreaTheme
 
 from agentic_rl_tui.widgets.longtext import LongTextArea
@@ -91,6 +92,11 @@ class Editor(LongTextArea, Painted):
     }
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "go(True)", "Top", show=False),
+        Binding("ctrl+end", "go(False)", "Bottom", show=False),
+    ]
+
     def __init__(self, *, read_only: bool = False, **names: Any) -> None:
         super().__init__(**names)
         self.read_only = read_only
@@ -110,6 +116,9 @@ class Editor(LongTextArea, Painted):
         colors: dict[str, RichStyle] = {token: self.paint_style(words) for token, words in _SYNTAX.items()}
         self.register_theme(TextAreaTheme(name=name, syntax_styles=colors))
         self.theme = name
+
+    def action_go(self, is_first: bool) -> None:
+        self.move_cursor(self.document.start if is_first else self.document.end)
 
     def load(self, text: str, suffix: str = "") -> None:
         """Show a text as a whole; the undo history starts anew."""

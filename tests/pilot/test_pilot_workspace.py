@@ -206,3 +206,26 @@ async def test_storms_of_sizes_keep_the_place(opened: Any, template: Path) -> No
         assert it.screen.table.has_focus
         assert it.screen.table.current is not None
         assert it.screen.table.current.path.name == "train.jsonl"
+
+
+async def test_a_large_workspace_opens_with_its_folders_closed(scenes: Any, settle: Any, tmp_path: Path) -> None:
+    root = tmp_path / "large"
+    for folder in range(12):
+        (root / f"d{folder:02}").mkdir(parents=True)
+        for number in range(60):
+            (root / f"d{folder:02}" / f"f{number}.txt").touch()
+    (root / "z").mkdir()
+    (root / "z" / "one.txt").touch()
+    app = scenes.app(scenes.FakeBackend(), root, start_place="workspace")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        screen = app.screen
+        assert len(screen.table.items) < 200
+        opened = {entry.path.name for entry in screen.table.items if entry.is_open}
+        assert len(opened) < 12
+        closed = next(entry for entry in screen.table.items if entry.is_folder and not entry.is_open)
+        screen.table.move_to(str(closed.path))
+        before = len(screen.table.items)
+        await pilot.press("l")
+        await settle(pilot)
+        assert len(screen.table.items) == before + 60

@@ -50,8 +50,8 @@ def timeline(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
     return tuple(line)
 
 
-def progress_line(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
-    """``28/64 ████▌ 44 % · about 5m40s left``; empty where nothing is known."""
+def progress_line(job: "Job", *, now: float, zone: tzinfo, is_stalled: bool = False) -> tuple[Span, ...]:
+    """``28/64 ████▌ 44 % · about 5m40s left``; empty where nothing is known. A stalled job promises no end."""
     progress = job.progress
     if progress is None or not (progress.total_steps or progress.step):
         return ()
@@ -64,7 +64,8 @@ def progress_line(job: "Job", *, now: float, zone: tzinfo) -> tuple[Span, ...]:
     filled = bar(share, BAR_WIDTH)
     line += [(f"/{total}  ", "$muted"), (filled, f"{color} on $raised"), (f"  {share:.0%}", "$ink")]
     created = parse_time(job.create_time, zone)
-    if not is_terminal(job.status) and created is not None and 0 < progress.step < total:
+    is_moving = not is_terminal(job.status) and not is_stalled
+    if is_moving and created is not None and 0 < progress.step < total:
         left = (now - created) / progress.step * (total - progress.step)
         line.append((_("  about {time} left").format(time=short_duration(left)), "$muted"))
     if progress.phase and not is_terminal(job.status):

@@ -235,6 +235,7 @@ JOB_COLUMNS: tuple[Column[JobRow], ...] = (
     Column("phase", N_("PHASE"), lambda row, _width: [(row.phase, "$muted")], 8, 14, fold=9, sort=lambda r: r.phase),
     Column("note", N_("NOTE"), lambda row, _width: [(row.note, "$ink")], 16, 60, fold=10, sort=lambda r: r.note),
 )
+_LASTING = ("status", "name")
 USUAL_COLUMNS = ("status", "name", "model", "type", "step", "reward", "age", "id")
 
 
@@ -245,6 +246,11 @@ def job_columns(chosen: Sequence[str] = USUAL_COLUMNS, *, has_curves: bool = Tru
     columns = kept or [known[key] for key in USUAL_COLUMNS]
     if not has_curves:
         columns = [replace(column, cell=_reward_alone) if column.key == "reward" else column for column in columns]
+    if tuple(chosen) != USUAL_COLUMNS:
+        # Their order tells what matters: on a narrow screen the last ones leave first.
+        columns = [
+            column if column.key in _LASTING else replace(column, fold=place) for place, column in enumerate(columns, 1)
+        ]
     return tuple(replace(column, title=_(column.title)) for column in columns)
 
 

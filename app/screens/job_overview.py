@@ -68,7 +68,7 @@ class JobOverview(VerticalScroll, can_focus=True):
         stall: tuple[Span, ...] = (),
     ) -> None:
         lines = [timeline(job, now=now, zone=zone)]
-        if steps := progress_line(job, now=now, zone=zone):
+        if steps := progress_line(job, now=now, zone=zone, is_stalled=bool(stall)):
             lines.append(steps)
         if stall:
             lines.append(stall)

@@ -1,8 +1,8 @@
 """The one table of actions and keys. Bindings, footer, help, palette and the documentation are generated from it."""
 
+import string
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from agentic_rl_tui.core.i18n import N_, _
@@ -360,30 +360,31 @@ def bindings(scope: str) -> "list[BindingType]":
     """The bindings of one scope, for the class that carries out its actions."""
     from textual.binding import Binding
 
-    _let_alt_digits_arrive()
+    _let_alt_arrive()
     return [
         Binding(action.keys, action.command, action.label, id=action.id, priority=action.priority)
         for action in scoped(scope)
     ]
 
 
-class _AltDigit(Enum):
-    """What ordinary terminals send as escape and a digit."""
-
-    ZERO, ONE, TWO, THREE, FOUR = "alt+0", "alt+1", "alt+2", "alt+3", "alt+4"
-    FIVE, SIX, SEVEN, EIGHT, NINE = "alt+5", "alt+6", "alt+7", "alt+8", "alt+9"
+@dataclass(frozen=True, slots=True)
+class _AltKey:
+    value: str
 
 
-def _let_alt_digits_arrive() -> None:
-    """Read escape and a digit as alt and that digit.
+def _let_alt_arrive() -> None:
+    """Read escape and a digit or letter as alt and that key, at once and without a character to type.
 
-    Textual takes them for the characters that a Mac writes with its option key, so that alt+1 typed an inverted
-    exclamation mark. A Mac sends those characters themselves, which stay what they are.
+    Textual takes escape and a digit for what a Mac writes with its option key, so that alt+1 typed an inverted
+    exclamation mark; a Mac sends such characters themselves, which stay what they are. Escape and b or f are how
+    terminals say that the cursor goes by words, and stay that. Capitals begin longer sequences.
     """
     from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 
     table: MutableMapping[str, object] = ANSI_SEQUENCES_KEYS  # type: ignore[assignment]
-    table.update({f"\x1b{key.value[-1]}": (key,) for key in _AltDigit})
+    for letter in string.ascii_lowercase:
+        table.setdefault(f"\x1b{letter}", (_AltKey(f"alt+{letter}"),))
+    table.update({f"\x1b{digit}": (_AltKey(f"alt+{digit}"),) for digit in string.digits})
 
 
 def key_list(keys: str) -> list[str]:

@@ -179,7 +179,9 @@ class Connecting(Noticing):
         """Leave nothing of the former profile on any screen, then show the new one."""
         self.before_profile()
         self.workers.cancel_group(self, "app.health")
-        self.backend = await self._without_backend()
+        before, self.backend = self.backend, None
+        if before is not None:
+            await before.close()
         self.settings = event.settings
         self.after_profile()
         here = self.current_mode
@@ -197,11 +199,6 @@ class Connecting(Noticing):
             await self.switch_mode(here)
             await self.remove_mode(_BETWEEN)
         self.say(_("Profile {name} is in use").format(name=self.settings.profile_name))
-
-    async def _without_backend(self) -> None:
-        """Give up the backend in use."""
-        if self.backend is not None:
-            await self.backend.close()
 
     def before_profile(self) -> None:
         """What is to be kept of the profile in use."""

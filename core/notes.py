@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from agentic_rl_tui.core.paths import private_dir, state_dir
 from agentic_rl_tui.core.textfile import write_atomic
@@ -137,7 +138,7 @@ def _read(path: Path) -> dict[str, JobNote] | None:
     except FileNotFoundError:
         return {}
     try:
-        kept = json.loads(raw) if raw else {"version": _VERSION, "notes": {}}
+        kept: Any = json.loads(raw) if raw else {"version": _VERSION, "notes": {}}
         if kept["version"] != _VERSION:
             return None
         return {str(job_id): _note(item) for job_id, item in kept["notes"].items()}

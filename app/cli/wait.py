@@ -26,6 +26,8 @@ def run(options: argparse.Namespace) -> int:
 
     async def wait(client: AgenticRL) -> Job:
         with told_on_interrupt(lambda: job_goes_on(options.job_id)):
+            # A job that was never seen is not waited for: losses are waited out only once it is known to be there.
+            await client.get(options.job_id)
             job = await client.wait(options.job_id, timeout_s=options.timeout)
         await _tell(client, job)
         return job
@@ -49,5 +51,5 @@ async def _tell(client: AgenticRL, job: Job) -> None:
         failures = await send(notice, channels_of(client.settings))
     except ArlError as error:
         failures = [("settings", error)]
-    for _name, error in failures:
-        print(error.message, file=sys.stderr)
+    for _name, failure in failures:
+        print(failure.message, file=sys.stderr)

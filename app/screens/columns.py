@@ -36,7 +36,7 @@ class ColumnPicker(Dialog[Layout | None]):
     """In: every column, those shown first and in their order. Answers the new layout, or None."""
 
     BINDINGS = [
-        Binding("space,x", "toggle", "Show or hide", show=False, priority=True),
+        Binding("space,x", "turn", "Show or hide", show=False, priority=True),
         Binding("K,shift+up,left", "shift(-1)", "Earlier", show=False, priority=True),
         Binding("J,shift+down,right", "shift(1)", "Later", show=False, priority=True),
         Binding("o", "order", "Sort by this", show=False, priority=True),
@@ -85,7 +85,7 @@ class ColumnPicker(Dialog[Layout | None]):
     def _show(self) -> None:
         self.table.items = tuple(self._items)
 
-    def action_toggle(self) -> None:
+    def action_turn(self) -> None:
         """The last column stays: a table of none would show nothing."""
         at = self.table.cursor
         item = self._items[at]

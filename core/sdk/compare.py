@@ -62,8 +62,8 @@ class JobComparison:
 
     @property
     def is_same(self) -> bool:
-        parts = (*self.functions, *self.data)
-        return not self.settings and not self.files and all(part.state == "same" for part in parts)
+        states = [part.state for part in self.functions] + [part.state for part in self.data]
+        return not self.settings and not self.files and all(state == "same" for state in states)
 
 
 async def compare(client: "AgenticRL", old_id: str, new_id: str) -> JobComparison:

@@ -1,7 +1,8 @@
 """Frames between a pool and its workers: four bytes of length, then one JSON object with an ``op``.
 
-A call is the exception: CALL_MARK, eight bytes of id, and the user's input as it is, so that it is parsed only once,
-by the model that validates it. Unknown ops are skipped by both ends, so that new kinds of frames need no new version.
+A call is the exception: a mark, eight bytes of id, and the user's input as it is, so that it is parsed only once, by
+the model that validates it. With the second of the marks, four bytes of length and what the caller said of its own
+trace stand before the input. Unknown ops are skipped by both ends, so that new kinds of frames need no new version.
 Also read by interpreters that hold none of our dependencies.
 """
 
@@ -11,9 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 HEADER = struct.Struct("<I")
-CALL_MARK = b"C"
+CALL_MARKS = (b"C", b"U")
+_PLAIN, _LINKED = CALL_MARKS
 _CALL_HEADER = struct.Struct("<IcQ")
 _CALL_ID = struct.Struct("<xQ")
+_LINKED_HEADER = struct.Struct("<IcQI")
+_LINKED_ID = struct.Struct("<xQI")
 MAX_BYTES = 1 << 30
 
 
@@ -63,12 +67,20 @@ def frame(op: str, **fields: Any) -> bytes:
     return pack(encode({"op": op, **fields}))
 
 
-def call_frame(call_id: int, payload: bytes) -> bytes:
-    return _CALL_HEADER.pack(len(payload) + _CALL_ID.size, CALL_MARK, call_id) + payload
+def call_frame(call_id: int, payload: bytes, upstream: bytes = b"") -> bytes:
+    if not upstream:
+        return _CALL_HEADER.pack(len(payload) + _CALL_ID.size, _PLAIN, call_id) + payload
+    size = _LINKED_ID.size + len(upstream) + len(payload)
+    return _LINKED_HEADER.pack(size, _LINKED, call_id, len(upstream)) + upstream + payload
 
 
-def read_call(body: bytes) -> tuple[int, bytes]:
-    return _CALL_ID.unpack_from(body)[0], body[_CALL_ID.size :]
+def read_call(body: bytes) -> tuple[int, bytes, bytes]:
+    """Id, input, and what the caller said of its own trace."""
+    if body.startswith(_PLAIN):
+        return _CALL_ID.unpack_from(body)[0], body[_CALL_ID.size :], b""
+    call_id, length = _LINKED_ID.unpack_from(body)
+    begin = _LINKED_ID.size + length
+    return call_id, body[begin:], body[_LINKED_ID.size : begin]
 
 
 class Splitter:

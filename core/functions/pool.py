@@ -17,6 +17,7 @@ from agentic_rl_tui.core.functions.spawner import Spawner
 from agentic_rl_tui.core.functions.spec import WorkerSpec
 from agentic_rl_tui.core.functions.stacks import own_stack
 from agentic_rl_tui.core.functions.turns import Turns
+from agentic_rl_tui.core.functions.upstream import Upstream
 from agentic_rl_tui.core.functions.workers import NotStarted, Pending, Worker
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import FunctionFailed
@@ -96,7 +97,9 @@ class FunctionPool:
         await self._spawner.stop()
         self._workers.clear()
 
-    async def call(self, payload: dict[str, Any], *, timeout_s: float | None = None) -> CallResult:
+    async def call(
+        self, payload: dict[str, Any], *, timeout_s: float | None = None, upstream: Upstream | None = None
+    ) -> CallResult:
         """Run once. Whatever user code does is in the result; only cancellation of the caller comes through."""
         try:
             body = orjson.dumps(payload, option=orjson.OPT_NON_STR_KEYS)
@@ -106,6 +109,7 @@ class FunctionPool:
                 error=CallError("TypeError", _("the input is not JSON: {error}").format(error=error)),
             )
         limit = self.spec.call_timeout_s if timeout_s is None else timeout_s
+        told = b"" if upstream is None else orjson.dumps(dict(upstream))
         again = False
         while True:
             worker = await self._turn(first=again)
@@ -115,13 +119,13 @@ class FunctionPool:
             again = True
             if worker.is_usable:
                 try:
-                    return await self._run(worker, body, limit)
+                    return await self._run(worker, body, told, limit)
                 except NotStarted:
                     continue
 
-    async def _run(self, worker: Worker, body: bytes, limit: float | None) -> CallResult:
+    async def _run(self, worker: Worker, body: bytes, upstream: bytes, limit: float | None) -> CallResult:
         loop = asyncio.get_running_loop()
-        call = worker.send_call(next(self._ids), body)
+        call = worker.send_call(next(self._ids), body, upstream)
         timer = None if limit is None else loop.call_later(limit, self._expire, worker, call)
         try:
             result = await call.done

@@ -21,6 +21,7 @@ from agentic_rl_tui.core.functions.asgi import Gone, Receive, Scope, Send, TooLa
 from agentic_rl_tui.core.functions.calls import CallResult, CallStatus
 from agentic_rl_tui.core.functions.http_protocol import JoinedHttp
 from agentic_rl_tui.core.functions.pool import FunctionPool
+from agentic_rl_tui.core.functions.upstream import upstream_of
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class FunctionApp:
             return
         path, method = scope["path"], scope["method"]
         if path == CALL_PATH and method == "POST":
-            await self._serve(receive, send)
+            await self._serve(scope, receive, send)
         elif path == HEALTH_PATH and method in {"GET", "HEAD"}:
             await respond(send, 200, self._about)
         elif path in {CALL_PATH, HEALTH_PATH}:
@@ -67,12 +68,12 @@ class FunctionApp:
         else:
             await respond(send, 404, {"detail": "Not Found"})
 
-    async def _serve(self, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             payload = _parse(await read_body(receive, MAX_BODY_BYTES))
             if self._pool.waiting >= self._queue_limit:
                 raise _Refused(503, BUSY)
-            result = await until_hangup(receive, self._pool.call(payload))
+            result = await until_hangup(receive, self._pool.call(payload, upstream=upstream_of(scope["headers"])))
         except Gone:
             return
         except TooLarge:

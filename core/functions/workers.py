@@ -85,11 +85,11 @@ class Worker:
     def is_usable(self) -> bool:
         return self.exit is None and not self.condemned
 
-    def send_call(self, call_id: int, payload: bytes) -> Pending:
+    def send_call(self, call_id: int, payload: bytes, upstream: bytes = b"") -> Pending:
         self._sent += 1
         pending = Pending(call_id, self._sent, self.tail.count, self._loop.create_future(), self._loop.time())
         self.pending[call_id] = pending
-        self._write(call_frame(call_id, payload))
+        self._write(call_frame(call_id, payload, upstream))
         return pending
 
     def cancel(self, call_id: int) -> None:

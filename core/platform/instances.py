@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from agentic_rl_tui.core.functions.calls import CallResult, CallStatus
 from agentic_rl_tui.core.functions.environments import Environments
+from agentic_rl_tui.core.functions.upstream import Upstream
 from agentic_rl_tui.core.models.errors import ArlError, FunctionFailed, NotFound, PlatformError
 from agentic_rl_tui.core.models.functions import FunctionKind, InstanceState, Runtime
 from agentic_rl_tui.core.models.processors import ClassPath
@@ -38,7 +39,9 @@ class Pool(Protocol):
 
     async def start(self) -> None: ...
 
-    async def call(self, payload: dict[str, Any], *, timeout_s: float | None = None) -> CallResult: ...
+    async def call(
+        self, payload: dict[str, Any], *, timeout_s: float | None = None, upstream: Upstream | None = None
+    ) -> CallResult: ...
 
     async def stop(self) -> None: ...
 
@@ -142,7 +145,9 @@ class Instances:
         running.start.result()
         return running.pool
 
-    async def call(self, instance: StoredInstance, payload: dict[str, Any]) -> CallResult:
+    async def call(
+        self, instance: StoredInstance, payload: dict[str, Any], *, upstream: Upstream | None = None
+    ) -> CallResult:
         """Run the function once. Raises Busy, FunctionFailed (its workers cannot start), PackageError."""
         pool = await self.start(instance)
         running = self._running.get(instance.instance_id)
@@ -152,7 +157,7 @@ class Instances:
             raise Busy
         running.calls += 1
         try:
-            result = await pool.call(payload)
+            result = await pool.call(payload, upstream=upstream)
         finally:
             running.calls -= 1
             running.used_at = time.monotonic()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from enum import Enum
 from functools import wraps
 from typing import Any
@@ -39,7 +38,7 @@ from agentic_rl_tui.core.tracing.recorder import PROCESSOR_SCOPE, current, peek,
 from agentic_rl_tui.core.tracing.state import ATTEMPT_ID as AGENTIC_RL_ATTEMPT_ID_BAGGAGE_KEY
 from agentic_rl_tui.core.tracing.state import ROLLOUT_ID as AGENTIC_RL_ROLLOUT_ID_BAGGAGE_KEY
 from agentic_rl_tui.core.tracing.state import SAMPLE_ID as AGENTIC_RL_SAMPLE_ID_BAGGAGE_KEY
-from agentic_rl_tui.core.tracing.state import is_on, is_wanted, number, use
+from agentic_rl_tui.core.tracing.state import is_on, is_wanted, linkage, number, use
 from agentic_rl_tui.core.tracing.tools import observe_tool, trace_tool
 
 __all__ = [
@@ -222,20 +221,17 @@ def ensure_agentic_rl_baggage_span_processor() -> None:
     recorder()
 
 
-_linkage: ContextVar[tuple[bool, str | None]] = ContextVar("agentic_rl_linkage", default=(False, None))
-
-
 def set_upstream_trace_linkage(*, traceparent_present: bool, upstream_trace_id: str | None) -> tuple[Any, ...]:
-    return (_linkage.set((traceparent_present, upstream_trace_id)),)
+    return (linkage.set((traceparent_present, upstream_trace_id)),)
 
 
 def reset_upstream_trace_linkage(tokens: tuple[Any, ...]) -> None:
     for token in tokens:
-        _linkage.reset(token)
+        linkage.reset(token)
 
 
 def get_upstream_trace_linkage() -> tuple[bool, str | None]:
-    return _linkage.get()
+    return linkage.get()
 
 
 # Spans leave as they end, so ours have nothing to flush; other exporters on the provider may.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from agentic_rl_tui.core.tracing import watch
+from agentic_rl_tui.core.tracing import upstream, watch
 from agentic_rl_tui.core.tracing.messages import field
 from agentic_rl_tui.core.tracing.payload import cut
 from agentic_rl_tui.core.tracing.processors import ids_of
@@ -19,6 +20,7 @@ from agentic_rl_tui.core.tracing.recorder import (
 )
 from agentic_rl_tui.core.tracing.state import Sink, current_call, is_on, is_wanted, use
 
+_NOT_SAMPLED = "the call was not to be sampled, as its traceparent or OTEL_TRACES_SAMPLER says"
 _ANSWERED = {"ok": "success", "failed": "failed"}
 
 
@@ -64,8 +66,11 @@ class TracedCall:
         self._span.end()
 
 
-def begin(call_id: int, input_data: Any) -> TracedCall | None:
-    """Open the trace of a call in the current context, which has to be the call's own. None when tracing is off."""
+def begin(call_id: int, input_data: Any, headers: Mapping[str, str] | None = None) -> TracedCall | None:
+    """Open the trace of a call in the current context, which has to be the call's own. None when tracing is off.
+
+    headers: what the caller said of its own trace.
+    """
     current_call.set(call_id)
     if not use.is_used and is_wanted() is not True:
         return None
@@ -79,14 +84,15 @@ def begin(call_id: int, input_data: Any) -> TracedCall | None:
 
     watch.install()
     ids = ids_of(field(input_data, "request_metadata"))
-    surroundings = context.get_current()
+    given, told = upstream.enter(headers)
+    surroundings = context.get_current() if given is None else given
     for key in ids.keys() & set(BAGGAGE):
         surroundings = baggage.set_baggage(key, ids[key], surroundings)
     attributes: dict[str, Any] = {
         "gen_ai.span.kind": "CHAIN",
         "gen_ai.operation.name": "invoke_agentic_rl",
         "gen_ai.user.query_root_flag": 1,
-        "agentic_rl.trace.linked": 0,
+        **told,
         **ids,
     }
     made.open[call_id] = {}
@@ -96,4 +102,6 @@ def begin(call_id: int, input_data: Any) -> TracedCall | None:
     context.attach(trace.set_span_in_context(span, surroundings))
     made.roots[call_id] = (span, surroundings)
     use.note("facts", **use.facts())
+    if not span.is_recording():
+        use.note("missing", reason=_NOT_SAMPLED)
     return TracedCall(made, call_id, span)

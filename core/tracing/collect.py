@@ -12,6 +12,9 @@ from agentic_rl_tui.core.tracing import reasons as why
 from agentic_rl_tui.core.tracing.model import Completeness, Counted, Record, Span
 from agentic_rl_tui.core.tracing.recorder import CONTEXT_LOST, UNFINISHED
 
+LINKED_CALLS = "agentic_rl.model_calls.linked"
+"""On the outermost span: model calls of which their server knows the very span."""
+
 
 def spans_of(records: Iterable[Mapping[str, Any]], *, ended: str | None = None) -> tuple[Span, ...]:
     """In the order of their beginning. ended: why the call ended early, said of each span that never ended."""
@@ -80,7 +83,7 @@ def link(spans: Sequence[Span], completeness: Completeness) -> tuple[Span, ...]:
     """The spans, the outermost of which says how many model calls are known to belong to one of them."""
 
     def linked(span: Span) -> Span:
-        return replace(span, attributes={**span.attributes, "agentic_rl.trace.linked": completeness.linked})
+        return replace(span, attributes={**span.attributes, LINKED_CALLS: completeness.linked})
 
     return tuple(linked(span) if span.role == "CHAIN" and completeness.linked else span for span in spans)
 

@@ -11,6 +11,7 @@ from agentic_rl_tui.core.i18n import N_, _
 OFF = N_("tracing is off (ENABLE_TRAJECTORY=false)")
 NOT_INSTALLED = N_("OpenTelemetry is not installed in this interpreter ({name})")
 BROKEN = N_("tracing failed: {error}")
+NOT_SAMPLED = N_("the call was not to be sampled, as its traceparent or OTEL_TRACES_SAMPLER says")
 NEVER_CLIENT = N_("trace_client() was never called")
 LATE_CLIENT = N_("trace_client() was called after the first model call; call it in setup()")
 UNKNOWN_CLIENT = N_("trace_client() does not know {names}; use @observe_llm")
@@ -30,8 +31,8 @@ LEFT_STREAM = N_("the stream was left before its end")
 NEVER_ENDED = N_("nobody ended it")
 
 _ALL = (
-    OFF, NOT_INSTALLED, BROKEN, NEVER_CLIENT, LATE_CLIENT, UNKNOWN_CLIENT, OTHER_CLIENT, UNTRACED_CLIENT, NEVER_TOOL,
-    LATE_TOOL, UNKNOWN_TOOL, MCP_SIDE, OTHER_TOOL, PLAIN_TOOL, CONTEXT_LOST, LEFT_OPEN, LEFT_STREAM, NEVER_ENDED,
+    OFF, NOT_INSTALLED, BROKEN, NOT_SAMPLED, NEVER_CLIENT, LATE_CLIENT, UNKNOWN_CLIENT, OTHER_CLIENT, UNTRACED_CLIENT,
+    NEVER_TOOL, LATE_TOOL, UNKNOWN_TOOL, MCP_SIDE, OTHER_TOOL, PLAIN_TOOL, CONTEXT_LOST, LEFT_OPEN, LEFT_STREAM, NEVER_ENDED,
 )  # fmt: skip
 
 

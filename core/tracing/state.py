@@ -76,6 +76,8 @@ class Use:
 
 
 use = Use()
+linkage: ContextVar[tuple[bool, str | None]] = ContextVar("agentic_rl_linkage", default=(False, None))
+"""Whether the caller named its own span, and the id of its request."""
 current_call: ContextVar[int] = ContextVar("agentic_rl_call", default=0)
 """The number of the call that this context belongs to; 0 outside of any."""
 

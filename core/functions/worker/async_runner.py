@@ -11,7 +11,7 @@ import traceback
 from functools import partial
 from typing import Any
 
-from agentic_rl_tui.core.functions.frames import CALL_MARK, Splitter, decode, frame, read_call
+from agentic_rl_tui.core.functions.frames import CALL_MARKS, Splitter, decode, frame, read_call
 from agentic_rl_tui.core.functions.worker.ends import StartedCount, leave
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
 from agentic_rl_tui.core.functions.worker.serving import Call, Serving
@@ -55,7 +55,7 @@ class AsyncRunner:
         if not data:
             leave()
         for body in self._splitter.feed(data):
-            if body.startswith(CALL_MARK):
+            if body.startswith(CALL_MARKS):
                 call = Call(*read_call(body))
                 task = self._loop.create_task(self._serve(call), context=contextvars.copy_context())
                 self._calls[call.call_id] = call, task

@@ -18,10 +18,14 @@ from agentic_rl_tui.core.functions.worker.subs import SubWatch, describe_subs, o
 
 @dataclass(slots=True)
 class Call:
-    """canceled is set by the pool's wish; a call that has not begun then never begins."""
+    """canceled is set by the pool's wish; a call that has not begun then never begins.
+
+    upstream: the headers of the caller's trace, as JSON; empty where it sent none.
+    """
 
     call_id: int
     payload: bytes
+    upstream: bytes = b""
     canceled: bool = False
     begun: float = 0.0
     trace: Any = None
@@ -72,7 +76,7 @@ class Serving:
         outcomes_of.set([])
         call.begun = perf_counter()
         input_data = self._parse(call.payload)
-        call.trace = traced.begin(call.call_id, input_data)
+        call.trace = traced.begin(call.call_id, input_data, call.upstream)
         self._watch.begin(input_data, outcomes_of.get())
         return input_data
 

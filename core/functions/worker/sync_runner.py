@@ -10,7 +10,7 @@ import traceback
 from collections import deque
 from time import perf_counter
 
-from agentic_rl_tui.core.functions.frames import CALL_MARK, Splitter, read_call
+from agentic_rl_tui.core.functions.frames import CALL_MARKS, Splitter, read_call
 from agentic_rl_tui.core.functions.worker.ends import StartedCount, leave
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
 from agentic_rl_tui.core.functions.worker.serving import Call, Serving
@@ -114,7 +114,7 @@ class SyncRunner:
             if not data:
                 leave()
             bodies = self._splitter.feed(data)
-            self._arrived.extend(Call(*read_call(body)) for body in bodies if body.startswith(CALL_MARK))
+            self._arrived.extend(Call(*read_call(body)) for body in bodies if body.startswith(CALL_MARKS))
         return self._arrived.popleft()
 
     def _look(self) -> bool:

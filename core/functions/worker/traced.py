@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NoReturn
 
-from agentic_rl_tui.core.functions.frames import frame
+from agentic_rl_tui.core.functions.frames import decode, frame
 from agentic_rl_tui.core.functions.worker.outlet import Outlet
 from agentic_rl_tui.core.tracing import state
 
@@ -56,7 +56,7 @@ def prepare() -> None:
             _tell(error)
 
 
-def begin(call_id: int, input_data: Any) -> Any:
+def begin(call_id: int, input_data: Any, upstream: bytes = b"") -> Any:
     """The trace of a call, None without one. The context must be the call's own."""
     if _forbidden or not (_wanted or state.use.is_used):
         state.current_call.set(call_id)
@@ -64,7 +64,7 @@ def begin(call_id: int, input_data: Any) -> Any:
     from agentic_rl_tui.core.tracing import calls
 
     try:
-        return calls.begin(call_id, input_data)
+        return calls.begin(call_id, input_data, decode(upstream) if upstream else None)
     except Exception as error:
         _tell(error)
         return None

@@ -13,6 +13,7 @@ import msgspec
 
 from agentic_rl_tui.core.functions.asgi import Gone, Receive, Scope, Send, TooLarge, read_body, respond, until_hangup
 from agentic_rl_tui.core.functions.calls import CallResult, CallStatus
+from agentic_rl_tui.core.functions.upstream import upstream_of
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.functions import FunctionKind
 from agentic_rl_tui.core.platform.guard import new_request_id
@@ -62,7 +63,9 @@ class TriggerApp:
         if scope["method"] != wanted:
             return *_detail(405, "Method Not Allowed"), (b"allow", wanted.encode())
         try:
-            return await (_invoke(receive, platform, instance) if wanted == "POST" else _health(platform, instance))
+            if wanted == "GET":
+                return await _health(platform, instance)
+            return await _invoke(scope, receive, platform, instance)
         except Gone:
             return _message(499, "Request cancelled.")
         except TooLarge:
@@ -95,14 +98,15 @@ async def _health(platform: "Platform", instance: "StoredInstance") -> Answer:
     }
 
 
-async def _invoke(receive: Receive, platform: "Platform", instance: "StoredInstance") -> Answer:
+async def _invoke(scope: Scope, receive: Receive, platform: "Platform", instance: "StoredInstance") -> Answer:
     try:
         payload = msgspec.json.decode(await read_body(receive, _MAX_BODY_BYTES))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return _detail(400, f"Invalid JSON body: {error}")
     if not isinstance(payload, dict):
         return _detail(422, f"Request parsing error: expected a JSON object, got {type(payload).__name__}")
-    return answer(await until_hangup(receive, platform.instances.call(instance, payload)))
+    call = platform.instances.call(instance, payload, upstream=upstream_of(scope["headers"]))
+    return answer(await until_hangup(receive, call))
 
 
 def answer(result: CallResult) -> Answer:

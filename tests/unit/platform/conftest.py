@@ -66,6 +66,7 @@ class FakePool:
     gate: asyncio.Event | None = None
     start_gate: asyncio.Event | None = None
     calls: list[dict[str, Any]] = field(default_factory=list)
+    upstreams: list[Any] = field(default_factory=list)
     canceled: int = 0
     is_running: bool = False
     was_called: asyncio.Event = field(default_factory=asyncio.Event)
@@ -77,8 +78,11 @@ class FakePool:
             raise self.start_error
         self.is_running = True
 
-    async def call(self, payload: dict[str, Any], *, timeout_s: float | None = None) -> CallResult:
+    async def call(
+        self, payload: dict[str, Any], *, timeout_s: float | None = None, upstream: Any = None
+    ) -> CallResult:
         self.calls.append(payload)
+        self.upstreams.append(upstream)
         self.was_called.set()
         self.request.on_output("stdout", f"called {len(self.calls)}", 1_796_000_000.0 + len(self.calls))
         if self.gate is not None:

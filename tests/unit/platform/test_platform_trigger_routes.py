@@ -40,6 +40,14 @@ async def test_a_call_answers_what_the_function_returned(bench: Any) -> None:
     assert bench.pools[0].calls == [{"agent_output": {}}]
 
 
+async def test_what_the_caller_says_of_its_trace_goes_along(bench: Any) -> None:
+    path, headers = await loaded(bench)
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    for given in ({}, {"TraceParent": parent, "X-Request-Id": "req-1", "x-other": "y"}):
+        await bench.client.post(f"{path}/api/v1", json={}, headers={**headers, **given})
+    assert bench.pools[0].upstreams == [None, {"traceparent": parent, "x-request-id": "req-1"}]
+
+
 async def test_the_trigger_token_is_needed(bench: Any) -> None:
     path, _ = await loaded(bench)
     for wrong in ({}, {"authorization": "Bearer "}, {"authorization": "Bearer x"}, {"authorization": "Basic x"}):

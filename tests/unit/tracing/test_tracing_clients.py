@@ -194,4 +194,4 @@ class R(AbstractRolloutProcessor):
     )
     assert found.result.is_ok, found.result.error
     assert found.completeness.text == "LLM 2/2, tools 0/0"
-    assert found.completeness.linked == found.spans[0].attributes["agentic_rl.trace.linked"] == 1
+    assert found.completeness.linked == found.spans[0].attributes["agentic_rl.model_calls.linked"] == 1

@@ -51,7 +51,8 @@ async def test_spans_in_their_documented_form(run: Any) -> None:
     chain, rollout, chat = found.spans[0], found.of("ROLLOUT")[0], found.of("LLM")[0]
     assert chain.scope == rollout.scope == "dashscope.finetune.reinforcement"
     assert chain.attributes["gen_ai.user.query_root_flag"] == 1
-    assert chain.attributes["agentic_rl.trace.linked"] == found.completeness.linked == 2
+    assert chain.attributes["agentic_rl.model_calls.linked"] == found.completeness.linked == 2
+    assert chain.attributes["agentic_rl.trace.linked"] == 0
     assert chain.attributes["request_id"] == rollout.attributes["request_id"] == "r0"
     assert rollout.attributes["agentic_rl.result.status"] == "success"
     assert json.loads(rollout.attributes["input.value"])["messages"][0]["role"] == "user"

@@ -98,6 +98,6 @@ class JobFeed:
     def _read(self, lines: Sequence[str], first: int) -> None:
         self.book.feed(lines)
         for number, raw in enumerate(lines, first + 1):
-            if TROUBLE.search(raw):
+            if TROUBLE.search(raw, 0, _TROUBLE_CHARS):
                 self.trouble.append((number, ansi.text_of(raw[:_TROUBLE_CHARS])))
         del self.trouble[:-_MOST_TROUBLE]

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from agentic_rl_tui.widgets.lines import SPECIAL, LineSource, Stop
@@ -41,9 +41,10 @@ class Sieve(Protocol):
 
 class LevelSieve:
     """Lines of a level and above. A line without a level of its own goes with the one above it when it is indented,
-    as the lines of a traceback are; else it counts as information."""
+    as the lines of a traceback are; else it counts as information. takes_indented: whether such lines are hit too."""
 
-    def __init__(self, level: str) -> None:
+    def __init__(self, level: str, *, takes_indented: bool = True) -> None:
+        self._takes_indented = takes_indented
         self.hides_hits = level == "info"
         self._wanted = {"info": (_DEBUG,), "warning": (_WARNING, _ERROR), "error": (_ERROR,)}[level]
         grave = (b"ERROR", b"CRITICAL", b"FATAL", b"Traceback", b"Error: ", b"Exception: ")
@@ -52,7 +53,7 @@ class LevelSieve:
     def pick(self, data: bytes, *, goes_on: bool) -> Picked:
         hits: list[int] = []
         row = at = 0
-        if goes_on:
+        if goes_on and self._takes_indented:
             row, at = self._indented(data, 0, 0, hits)
         for offset in sorted(offset for needle in self._needles for offset in _places(data, needle)):
             if offset < at:
@@ -65,7 +66,7 @@ class LevelSieve:
             if _level_before(data, start, offset) in self._wanted:
                 hits.append(row)
                 row, at = row + 1, _line_end(data, offset) + 1
-                if data[at : at + 1] in _INDENTS:
+                if self._takes_indented and data[at : at + 1] in _INDENTS:
                     row, at = self._indented(data, row, at, hits)
         lines = row + data.count(b"\n", at)
         return Picked(lines, hits, bool(hits) and hits[-1] == lines - 1)
@@ -253,37 +254,75 @@ class Sifted:
         return [line for number in numbers for line in self.source.lines(number, number + 1)]
 
     def find(self, pattern: re.Pattern[str], start: int, *, backwards: bool, stop: Stop) -> int | None:
-        sieve = TextSieve(pattern)
         if not 0 <= start < len(self):
             return None
-        line = self.number(start)
-        steps = range(line // _STRETCH, -1, -1) if backwards else range(line // _STRETCH, self.scanned // _STRETCH + 1)
-        for stretch in steps:
-            if stop():
-                return None
-            low, high = stretch * _STRETCH, min(self.scanned, (stretch + 1) * _STRETCH)
-            low, high = (low, min(high, line + 1)) if backwards else (max(low, line), high)
-            hits = [hit for hit in self._hits(sieve, low, high) if self.passes(hit)]
-            if hits:
-                return self.index_of(hits[-1 if backwards else 0])
-        return None
-
-    def _hits(self, sieve: TextSieve, low: int, high: int) -> Iterator[int]:
-        first = low
-        for data in self.source.blocks(low):
-            picked = sieve.pick(data, goes_on=False)
-            yield from (first + hit for hit in picked.hits if first + hit < high)
-            first += picked.lines
-            if first >= high:
-                return
+        found = nearest(
+            self.source, TextSieve(pattern), self.number(start), self.scanned, backwards=backwards, stop=stop,
+            passes=self.passes,
+        )  # fmt: skip
+        return None if found is None else self.index_of(found)
 
     def blocks(self, start: int) -> Iterator[bytes]:
         for first in range(start, len(self), _CHUNK):
             yield "".join(f"{line}\n" for line in self.lines(first, first + _CHUNK)).encode("utf-8", "replace")
 
 
-_STRETCH = 20_000
-"""Lines that are searched at once, so that the nearest match is found without looking at all of them."""
+def nearest(
+    source: LineSource,
+    sieve: Sieve,
+    start: int,
+    count: int,
+    *,
+    backwards: bool,
+    stop: Stop,
+    passes: Callable[[int], bool] = lambda _line: True,
+) -> int | None:
+    """The nearest line from `start` on, among the first `count`, that a sieve hits and that passes; None for none."""
+    if not 0 <= start < count:
+        return None
+    if not backwards:
+        return next((hit for hit in _hits(source, sieve, start, count, stop) if passes(hit)), None)
+    high, stretch = start + 1, _STRETCH
+    while high > 0 and not stop():
+        # Near matches come at once, far ones without reading much twice.
+        low = max(0, high - stretch)
+        *_, found = (None, *(hit for hit in _hits(source, sieve, low, high, stop) if passes(hit)))
+        if found is not None:
+            return found
+        high, stretch = low, min(2 * stretch, _MOST_STRETCH)
+    return None
+
+
+def _hits(source: LineSource, sieve: Sieve, low: int, high: int, stop: Stop) -> Iterator[int]:
+    first = low
+    for data in source.blocks(low):
+        if stop():
+            return
+        picked = sieve.pick(data, goes_on=False)
+        yield from (first + hit for hit in picked.hits if first + hit < high)
+        first += picked.lines
+        if first >= high:
+            return
+
+
+def nearest_error(source: LineSource, start: int, *, backwards: bool, stop: Stop) -> int | None:
+    """The nearest line that tells of an error by itself, as somebody hunting for one wants to stop at."""
+    if isinstance(source, Sifted):
+        if not 0 <= start < len(source):
+            return None
+        sieve = LevelSieve("error", takes_indented=False)
+        found = nearest(
+            source.source, sieve, source.number(start), source.scanned, backwards=backwards, stop=stop,
+            passes=source.passes,
+        )  # fmt: skip
+        return None if found is None else source.index_of(found)
+    return nearest(
+        source, LevelSieve("error", takes_indented=False), start, len(source), backwards=backwards, stop=stop
+    )
+
+
+_STRETCH, _MOST_STRETCH = 5_000, 320_000
+"""Lines that are searched at once on the way back, so that the nearest match is found without looking at all."""
 _NEAR = 50
 """Where the passing lines are not further apart than this, reading all between them is quicker than each by itself."""
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from textual import work
@@ -10,7 +11,8 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from agentic_rl_tui.widgets.highlight import TROUBLE
-from agentic_rl_tui.widgets.lines_sieve import LEVELS, LevelSieve, Sieve, Sifted, TextSieve
+from agentic_rl_tui.widgets.lines import LineSource, Stop
+from agentic_rl_tui.widgets.lines_sieve import LEVELS, LevelSieve, Sieve, Sifted, TextSieve, nearest_error
 from agentic_rl_tui.widgets.logview_rows import LogRows
 
 _AT_ONCE = 5000
@@ -108,15 +110,17 @@ class LogSeek(LogRows):
     def _seek(self, pattern: re.Pattern[str], start: int, *, backwards: bool) -> None:
         turn = self._search_turn
         source = self.shown
+        # Errors are found by their words, which is many times quicker than by the pattern.
+        find = source.find if pattern is not TROUBLE else partial(_error_like, source)
 
         def is_old() -> bool:
             return turn != self._search_turn
 
-        found = source.find(pattern, start, backwards=backwards, stop=is_old)
+        found = find(pattern, start, backwards=backwards, stop=is_old)
         went_round = False
         if found is None and not is_old():
             went_round = True
-            found = source.find(pattern, len(source) - 1 if backwards else 0, backwards=backwards, stop=is_old)
+            found = find(pattern, len(source) - 1 if backwards else 0, backwards=backwards, stop=is_old)
         if not is_old():
             self.post_message(self.SearchEnded(self, found, went_round, pattern))
 
@@ -206,6 +210,12 @@ class LogSeek(LogRows):
         if not self._is_sifting:
             self._anchor = None
         self._place(*target)
+
+
+def _error_like(
+    source: LineSource, _pattern: re.Pattern[str], start: int, *, backwards: bool, stop: Stop
+) -> int | None:
+    return nearest_error(source, start, backwards=backwards, stop=stop)
 
 
 def compile_search(text: str) -> re.Pattern[str]:

@@ -120,7 +120,10 @@ class JobTrajectories(RolloutReader):
             yield talk
 
     def on_mount(self) -> None:
-        self.watch(self.app, "backend", self.load)
+        self.watch(self.app, "backend", self._backend_came)
+
+    def _backend_came(self) -> None:
+        self.load()
 
     @property
     def steps(self) -> Table[StepRow]:

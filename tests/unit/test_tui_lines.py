@@ -12,7 +12,7 @@ from agentic_rl_tui.widgets import lines as lines_module
 from agentic_rl_tui.widgets import lines_sieve
 from agentic_rl_tui.widgets.highlight import seconds_of
 from agentic_rl_tui.widgets.lines import FileLines, LineBuffer
-from agentic_rl_tui.widgets.lines_sieve import LevelSieve, Sieve, Sifted, TextSieve
+from agentic_rl_tui.widgets.lines_sieve import LevelSieve, Sieve, Sifted, TextSieve, nearest_error
 
 
 def never() -> bool:
@@ -241,3 +241,22 @@ def test_times_of_lines() -> None:
     assert later - first == 3 * 3600 + 30
     assert seconds_of("2026-13-45 99:99:99") is None
     assert seconds_of("no time") is None
+
+
+def test_the_nearest_error_both_ways_in_all_lines_and_among_filtered_ones(
+    tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines_sieve, "_STRETCH", 10)
+    rows = LOG * 8
+    errors = [number for number in range(len(rows)) if number % len(LOG) in (5, 6, 9, 12)]
+    source = written(tmp_path / "log", rows)
+    for start in (0, 6, 7, 60, len(rows) - 1):
+        later = next((number for number in errors if number >= start), None)
+        earlier = next((number for number in reversed(errors) if number <= start), None)
+        assert nearest_error(source, start, backwards=False, stop=never) == later
+        assert nearest_error(source, start, backwards=True, stop=never) == earlier
+    sifted = Sifted(source, [TextSieve(re.compile("KeyError"))])
+    sifted.extend(never)
+    assert nearest_error(sifted, 3, backwards=False, stop=never) == 3
+    assert nearest_error(sifted, len(sifted), backwards=False, stop=never) is None
+    source.close()

@@ -53,6 +53,12 @@ def clip(text: str, width: int) -> str:
     return cut(text, width - 1) + ELLIPSIS if width > 0 else ""
 
 
+def pad(text: str, width: int) -> str:
+    """`text` with spaces behind it up to so many cells; a longer one is clipped."""
+    shown = clip(text, width)
+    return shown + " " * (width - cell_len(shown))
+
+
 def clip_middle(text: str, width: int) -> str:
     """Like `clip`, but keeping both ends: for paths and ids."""
     if cell_len(text) <= width:

@@ -5,15 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
-
 from agentic_rl_tui.app.present.kinds import kind_word
 from agentic_rl_tui.app.present.steps import size
 from agentic_rl_tui.app.present.times import coarse_duration
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.widgets.cells import Cell, Span, clip, clip_middle
+from agentic_rl_tui.widgets.cells import Cell, Span, clip_middle, pad
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.panels import Fact, Section
 from agentic_rl_tui.widgets.spark import bar
@@ -163,7 +161,7 @@ def _report_lines(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
     if len(report.scores) > 1:
         yield ((_("scores  "), "$muted"), ("  ".join(f"{value:.3g}" for value in report.scores), "$ink"))
     for name, value in report.metrics.items():
-        yield ((f"{clip(clean(name), 30):<30}", "$muted"), (f" {value:.4g}", "$ink"))
+        yield ((pad(clean(name), 30), "$muted"), (f" {value:.4g}", "$ink"))
     yield from _waterfall(report)
     yield from _trouble(report)
     yield from _asked(report)
@@ -193,15 +191,13 @@ def _waterfall(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
         sums = f"{row.value:.3g}"
         for weight in (row.metric_weight, row.sub_weight, row.component_weight):
             sums += f" × {weight:g}"
-        label = clip(clean(name), 26)
-        pad = " " * (26 - cell_len(label))
         yield (
-            (f"{label}{pad} ", "$ink"),
+            (pad(clean(name), 26) + " ", "$ink"),
             (f"{sums:<28}", "$muted"),
             (f"= {row.contribution:+.4g}", "$ink"),
             (f"  {row.note}", "$warn"),
         )
-    yield ((f"{_('total'):<55}", "$muted"), (f"= {fall.total:+.4g}", "$ink bold"))
+    yield ((pad(_("total"), 55), "$muted"), (f"= {fall.total:+.4g}", "$ink bold"))
 
 
 def _asked(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
@@ -216,7 +212,7 @@ def _asked(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
         yield ((_("MODEL CALLS"), "$faint bold"), (f"  {count}, {tokens}", "$muted"))
         for call in calls[:_MOST_CALLS]:
             yield (
-                (f"{clip(clean(call.model), 26):<26} ", "$ink"),
+                (pad(clean(call.model), 27), "$ink"),
                 (f"{call.prompt_tokens:>7,} → {call.completion_tokens:<6,}", "$muted"),
                 (f"{call.latency_s * 1000:>8,.1f} ms", "$muted"),
                 (f"  {clean(call.error)}" if call.error else "", "$failed"),
@@ -384,7 +380,7 @@ def _package_lines(plan: "PackagePlan") -> "Iterator[tuple[Span, ...]]":
     for entry in entries[:400]:
         yield (
             ("+ ", "$succeeded"),
-            (f"{clip_middle(clean(entry.path), 44):<44}", "$ink"),
+            (pad(clip_middle(clean(entry.path), 44), 44), "$ink"),
             (f"{size(entry.size):>8}", "$muted"),
             (f"  {clean(entry.reason)}", "$faint"),
         )
@@ -392,6 +388,6 @@ def _package_lines(plan: "PackagePlan") -> "Iterator[tuple[Span, ...]]":
         name = clean(item.path) + ("/" if item.is_dir else "")
         yield (
             ("– ", "$faint"),
-            (f"{clip_middle(name, 44):<44}", "$muted"),
+            (pad(clip_middle(name, 44), 44), "$muted"),
             (f"          {clean(item.reason)}", "$faint"),
         )

@@ -8,7 +8,7 @@ from agentic_rl_tui.app.present.kinds import kind_word
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.widgets.cells import Cell, Span
+from agentic_rl_tui.widgets.cells import Cell, Span, pad
 from agentic_rl_tui.widgets.codeeditor import Mark
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.panels import Fact, Section
@@ -41,7 +41,7 @@ def _message(item: "Diagnostic", _width: int) -> Cell:
     return [
         (f"{glyph} ", style),
         (_clean(item.message), "$ink"),
-        (f"  {_('fix')}", "$accent") if item.fix else ("", ""),
+        ("  " + _("fix"), "$accent") if item.fix else ("", ""),
     ]
 
 
@@ -207,7 +207,7 @@ def key_help(doc: "KeyDoc | None", problems: "Sequence[Diagnostic]") -> tuple[tu
     if doc is not None:
         lines += [((doc.meaning, "$ink"),), (("", ""),)]
         rows = ((_("type"), doc.type), (_("range"), doc.range), (_("default"), doc.default), (_("source"), doc.source))
-        lines += [((f"{label:<9}", "$muted"), (value, "$ink")) for label, value in rows if value]
+        lines += [((pad(label, 9), "$muted"), (value, "$ink")) for label, value in rows if value]
     for item in problems:
         glyph, style = _LOOKS.get(item.severity.value, _LOOKS["info"])
         lines += [(("", ""),), ((f"{glyph} ", style), (_clean(item.message), "$ink")), ((f"  {item.why}", "$muted"),)]

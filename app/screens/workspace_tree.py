@@ -209,13 +209,17 @@ class WorkspaceTree(EditingScreen):
         count = sum(len(items) for items in self._by_path.values())
         words = ngettext("{count} function", "{count} functions", count).format(count=count)
         heading.facts = ((words, "$muted"),) if count else ()
-        if not self.table.items and self.root in self._listing:
-            empty = self.query_one("#preview-empty", Empty)
-            empty.title = _("This folder is empty")
-            empty.body = (
+        empty = self.query_one("#preview-empty", Empty)
+        is_empty = not self.table.items and self.root in self._listing
+        empty.title = _("This folder is empty") if is_empty else ""
+        empty.body = (
+            (
                 (("N", "$accent bold"), (_("  writes a workspace to start from"), "$muted")),
                 (("agentic-rl-tui init", "$ink bold"), (_("  does the same in a shell"), "$muted")),
             )
+            if is_empty
+            else ()
+        )
 
     def _entries(self, folder: Path, depth: int) -> Iterator[Entry]:
         start = len(str(self.root)) + 1

@@ -189,7 +189,7 @@ def _job_check(path: Path, document: "JobDocument") -> Check:
         for item in document.diagnostics
         if item.severity.value != "info"
     ]
-    return _judged(path.name, document.scenario, findings)
+    return _judged(path.name, _(document.scenario) if document.scenario else "", findings)
 
 
 def _at(place: str, message: str) -> str:

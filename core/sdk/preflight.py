@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentic_rl_tui.core.i18n import ngettext
+from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _job_file(begin: Check, document: "JobDocument") -> Check:
         for item in document.diagnostics
         if item.severity.value != "info"
     ]
-    return _judged(begin, findings, document.scenario)
+    return _judged(begin, findings, _(document.scenario) if document.scenario else "")
 
 
 def _data(begin: Check, base: Path, limit: object, tell: OnCheck, cancel: threading.Event) -> Check:

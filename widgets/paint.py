@@ -52,7 +52,22 @@ class Painted(Widget):
                 is_ground = False
             else:
                 ink = self._color(word)
+        if ground is not None:
+            own = ink or self.styles.color.rich_color
+            told = self._told_from(own, ground)
+            ink = told if told != own else ink
         return RichStyle(color=ink, bgcolor=ground, **flags)  # type: ignore[arg-type]
+
+    def _told_from(self, ink: RichColor, ground: RichColor) -> RichColor:
+        """The ink; where it cannot be told from the ground, whichever of the theme's ink and background can."""
+        if ink.triplet is None or ground.triplet is None:
+            return ink
+        under = Color(*ground.triplet)
+        if _contrast(Color(*ink.triplet), under) >= _LEAST_CONTRAST:
+            return ink
+        others = [color for color in (self.styles.color, self.background_colors[1]) if color.ansi is None]
+        best = max(others, key=lambda color: _contrast(color, under), default=None)
+        return ink if best is None else best.rich_color
 
     def _color(self, word: str) -> RichColor | None:
         if word.startswith("$"):

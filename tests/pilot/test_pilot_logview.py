@@ -275,3 +275,29 @@ async def test_the_raw_view_shows_escapes_and_returns_as_pictures() -> None:
         await pilot.press("d")
         await pilot.pause()
         assert shown(app)[0] == "10 %␍␛[32m100 %␛[0m done‹202e›"
+
+
+@pytest.mark.parametrize(
+    "line", ["\x1b[97;107mwhite on white", "\x1b[30;40mblack", "\x1b[48;5;226;93myellow", "\x1b[43mwarn"]
+)
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+async def test_colours_of_a_line_can_be_read_on_its_own_background(line: str, theme: str) -> None:
+    from textual.color import Color
+
+    from agentic_rl_tui.widgets.paint import _contrast
+
+    app = One()
+    app.theme = theme
+    async with app.run_test(size=(40, 4)) as pilot:
+        app.view.source = LineBuffer([line])
+        await pilot.pause()
+        for text, style, _ in app.view.render_line(0):
+            if (
+                text.strip()
+                and style
+                and style.color
+                and style.bgcolor
+                and style.color.triplet
+                and style.bgcolor.triplet
+            ):
+                assert _contrast(Color(*style.color.triplet), Color(*style.bgcolor.triplet)) >= 3.0

@@ -9,7 +9,7 @@ from agentic_rl_tui.core.models.text import plain
 _LONGEST = 200
 FORMS = ("auto", "9", "777", "off")
 _TAKE_777 = ("foot", "rxvt", "ghostty")
-_TAKE_9 = ("kitty", "wezterm", "iterm", "ghostty", "windows terminal", "konsole")
+_TAKE_9 = ("kitty", "wezterm", "iterm", "ghostty", "windows-terminal", "konsole")
 
 
 def notice(title: str, body: str, form: str, environment: Mapping[str, str]) -> str:
@@ -40,7 +40,7 @@ def _known_form(environment: Mapping[str, str]) -> str:
         environment.get(name, "") for name in ("TERM_PROGRAM", "TERM", "LC_TERMINAL", "TERMINAL_EMULATOR")
     ).lower()
     if environment.get("WT_SESSION"):
-        names += " windows terminal"
+        names += " windows-terminal"
     if any(name in names for name in _TAKE_777):
         return "777"
     return "9" if any(name in names for name in _TAKE_9) else "off"

@@ -36,12 +36,12 @@ class ColumnPicker(Dialog[Layout | None]):
     """In: every column, those shown first and in their order. Answers the new layout, or None."""
 
     BINDINGS = [
-        Binding("space,x", "turn", "Show or hide", show=False, priority=True),
+        Binding("space,x", "turn", "Show", show=False, priority=True),
         Binding("K,shift+up,left", "shift(-1)", "Earlier", show=False, priority=True),
         Binding("J,shift+down,right", "shift(1)", "Later", show=False, priority=True),
-        Binding("o", "order", "Sort by this", show=False, priority=True),
-        Binding("u", "usual", "As it was made", show=False, priority=True),
-        Binding("enter", "done", "Take it", show=False, priority=True),
+        Binding("o", "order", "Sort", show=False, priority=True),
+        Binding("u", "usual", "Usual", show=False, priority=True),
+        Binding("enter", "done", "Take", show=False, priority=True),
     ]
 
     def __init__(self, items: Sequence[Picked], order: tuple[str, bool] | None, usual: Sequence[str]) -> None:

@@ -48,12 +48,12 @@ class Painted(Widget):
             elif word in _FLAGS:
                 flags[word] = True
             elif is_ground:
-                ground = self._color(word)
+                ground = self._color(word, is_ground=True)
                 is_ground = False
             else:
                 ink = self._color(word)
         if ground is not None:
-            own = ink or self.styles.color.rich_color
+            own = ink or self.colors[3].rich_color
             told = self._told_from(own, ground)
             ink = told if told != own else ink
         return RichStyle(color=ink, bgcolor=ground, **flags)  # type: ignore[arg-type]
@@ -65,20 +65,21 @@ class Painted(Widget):
         under = Color(*ground.triplet)
         if _contrast(Color(*ink.triplet), under) >= _LEAST_CONTRAST:
             return ink
-        others = [color for color in (self.styles.color, self.background_colors[1]) if color.ansi is None]
+        others = [color for color in (self.colors[3], self.background_colors[1]) if color.ansi is None]
         best = max(others, key=lambda color: _contrast(color, under), default=None)
         return ink if best is None else best.rich_color
 
-    def _color(self, word: str) -> RichColor | None:
+    def _color(self, word: str, *, is_ground: bool = False) -> RichColor | None:
         if word.startswith("$"):
             value = self.app.theme_variables.get(word[1:])
             return None if value is None else Color.parse(value).rich_color
-        return self._readable(Color.parse(word)).rich_color
+        color = Color.parse(word)
+        return (color if is_ground else self._readable(color)).rich_color
 
     def _readable(self, color: Color) -> Color:
         """A colour from outside, moved towards the theme's ink until it can be told from the background."""
         ground = self.background_colors[1]
-        ink = self.styles.color
+        ink = self.colors[3]
         if ground.ansi is not None or ink.ansi is not None:
             return color
         for share in (0.0, 0.3, 0.5, 0.7):

@@ -7,7 +7,7 @@ Whatever a shape cannot prove goes to the full check, so a shape never reports a
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -72,6 +72,8 @@ class Shape:
         """The role of each message, as its number."""
         self._turns: list[int] = []
         self._memo: set[bytes] = set()
+        self.rows = 0
+        """Rows proven since the last `take_counts`, as the caller counts them."""
 
     def _head(self, role: str, comma: bytes, colon: bytes) -> tuple[bytes, int]:
         text = _key("content", colon)
@@ -82,42 +84,53 @@ class Shape:
         tail = comma + quoted
         return tail, 1 + len(text) + len(tail) + self._gap
 
-    def prove(self, lines: Iterator[bytes], longest: int) -> tuple[int, bytes | None]:
-        """Take lines as long as each is proven clean and has at most `longest` bytes.
+    def prove(self, line: bytes, longest: int) -> bool:
+        """Whether a line of at most `longest` bytes is proven clean; it is counted then."""
+        return self.prove_lines(line, longest) == (1, len(line))
 
-        Returns how many were, and the first line that was not, None at the end of `lines`.
+    def prove_lines(self, data: bytes, longest: int) -> tuple[int, int]:
+        """Take lines from the beginning of `data` as long as each is proven clean and has at most `longest` bytes.
+
+        Returns how many were, and where the first line begins that was not. None are where the shape of any line of
+        `data` is another one.
         """
+        try:
+            if not data.isascii():
+                data.decode()
+            rows = self._decode(data)
+        except _REFUSED:
+            return 0, 0
         # One attribute look-up less for each of millions of rows.
-        decode, heads, gap, roles, turns = self._decode, self._heads, self._gap, self._roles, self._turns
+        heads, gap, roles, turns = self._heads, self._gap, self._roles, self._turns
         get_values, split, has_role_first = self._values, self._split, self._has_role_first
         prefix, suffix, truth, extra, plain = self._prefix, self._suffix, self._truth, self._extra, self._plain
-        memo = self._memo
+        starts_with, memo = data.startswith, self._memo
         start = prefix
         done = len(turns)
-        for line in lines:
-            if len(line) > longest:
-                break
-            try:
-                if not line.isascii():
-                    line.decode()
-                row = decode(line)
+        begin = 0
+        try:
+            for row in rows:
                 values = get_values(row)
                 if split:
                     start = prefix % values[:split]
-                if not line.startswith(start):
+                if not starts_with(start, begin):
                     break
-                at = len(start)
+                at = begin + len(start)
                 if has_role_first:
                     for message in row.messages:
                         head, width, code = heads[message.role]
                         size = len(message.content)
-                        if size < 3 or not line.startswith(head, at):
+                        if size < 3 or not starts_with(head, at):
                             raise _Unproven
                         at += width + size
                         roles.append(code)
                 else:
-                    at = self._walk_content_first(line, at, row.messages)
-                if suffix % (values[split:] if split else values) != line[at - gap :]:
+                    at = self._walk_content_first(data, at, row.messages)
+                end = suffix % (values[split:] if split else values)
+                if not starts_with(end, at - gap):
+                    break
+                at += len(end) - gap
+                if at - begin > longest:
                     break
                 if truth is not None and (len(values[truth]) < 3 or bytes(values[truth])[0] != _QUOTE):
                     break
@@ -129,21 +142,20 @@ class Shape:
                         continue
                     if not self._is_sound(value):
                         raise _Unproven
-            except _REFUSED:
-                break
-            turns.append(len(row.messages))
-        else:
-            return len(turns) - done, None
+                turns.append(len(row.messages))
+                begin = at
+        except _REFUSED:
+            pass
         del roles[sum(turns) :]
-        return len(turns) - done, line
+        return len(turns) - done, begin
 
-    def _walk_content_first(self, line: bytes, at: int, messages: list[Any]) -> int:
+    def _walk_content_first(self, data: bytes, at: int, messages: list[Any]) -> int:
         start = self._text_start
         skip = len(start) - 1
         for message in messages:
             tail, width, code = self._heads[message.role]
             size = len(message.content)
-            if size < 3 or not line.startswith(start, at) or not line.startswith(tail, at + skip + size):
+            if size < 3 or not data.startswith(start, at) or not data.startswith(tail, at + skip + size):
                 raise _Unproven
             at += width + size
             self._roles.append(code)
@@ -155,6 +167,7 @@ class Shape:
         turns = self._turns[:]
         self._roles.clear()
         self._turns.clear()
+        self.rows = 0
         return counts, turns
 
     def _is_sound(self, raw: bytes, *, is_extra: bool = False) -> bool:
@@ -188,8 +201,8 @@ def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     return attrgetter(*names)
 
 
-def _decoder(keys: list[str], names: list[str], order: list[str]) -> Callable[[bytes], Any]:
-    """Splits a line into raw pieces; refuses one with other keys, and one without any of these."""
+def _decoder(keys: list[str], names: list[str], order: list[str]) -> Callable[[bytes], list[Any]]:
+    """Splits lines into raw pieces; refuses one with other keys, and one without any of these."""
     # A fixed set of roles: no text is built for them.
     kinds = {"role": Literal[ROLES[:3]], "content": Raw}
     message = msgspec.defstruct(
@@ -199,7 +212,7 @@ def _decoder(keys: list[str], names: list[str], order: list[str]) -> Callable[[b
     row = msgspec.defstruct(
         "Row", fields, rename=dict(zip(names, keys, strict=True)), forbid_unknown_fields=True, gc=False
     )
-    return msgspec.json.Decoder(row).decode
+    return msgspec.json.Decoder(row).decode_lines
 
 
 def has_duplicates(raw: bytes, value: Any) -> bool:
@@ -236,7 +249,7 @@ def learn(line: bytes, row: dict[str, Any], standing: tuple[str, ...]) -> Shape 
         return None
     for style in _STYLES:
         shape = Shape(keys, order, style, standing)
-        if shape.prove(iter((line,)), len(line))[0]:
+        if shape.prove(line, len(line)):
             shape.take_counts()
             return shape
     return None

@@ -6,7 +6,7 @@ process can do it.
 """
 
 import io
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any
 
 import orjson
@@ -24,6 +24,7 @@ _MAX_SHAPES = 8
 _STANDING = {"rollout-extra-missing": ("rollout_extra", NO_EXTRA)}
 """Rules that every row of a writer breaks or none, because they are about keys alone: their path and message."""
 _UNLIMITED = 1 << 62
+_PASSED_BLOCKS = 8
 
 
 class RangeScanner:
@@ -33,6 +34,7 @@ class RangeScanner:
         self.options = options
         self.found = Findings(options.keep)
         self._shapes: list[Shape] = []
+        self._blocks_to_pass = 0
         self._tried: set[tuple[str, ...]] = set()
         self._turns: list[int] = []
         self._sizes: list[tuple[int, int]] = []
@@ -63,12 +65,13 @@ class RangeScanner:
                 if number == 0 and data.startswith(BOM):
                     self.found.add(1, "bom", 1, "", _("the file begins with a byte order mark (BOM)"))
                     data = data[len(BOM) :]
-                    lines = iter(io.BytesIO(data) if data else (b"",))
-                else:
-                    lines = iter(io.BytesIO(data))
+                    if not data:
+                        self._row(b"", is_sample=False)
                 is_sample = number % self.options.measure_every == 0
-                for line in self._unproven(lines, is_sample=is_sample):
-                    self._row(line, is_sample=is_sample)
+                at = self._prove_block(data, is_sample=is_sample)
+                for line in io.BytesIO(data[at:] if at else data):
+                    if not self._is_proven(line, is_sample=is_sample):
+                        self._row(line, is_sample=is_sample)
                 if huge:
                     self._pass_over(huge)
                 self._flush()
@@ -76,34 +79,31 @@ class RangeScanner:
                     at_block(min((number + 1) * BLOCK, end))
         return self.found
 
-    def _unproven(self, lines: Iterator[bytes], *, is_sample: bool) -> Iterator[bytes]:
-        """The lines that no shape proves; the others are counted here, and measured where they are a sample."""
-        taken: list[bytes] = []
-        source = _noting(lines, taken) if is_sample else lines
-        while True:
-            if not self._shapes:
-                line = next(lines, None)
-            else:
-                shape = self._shapes[0]
-                done, line = shape.prove(source, min(self._short, self.found.longest[0]))
-                self._count_proven(shape, done)
-                self._sizes += [text_size(orjson.loads(proven)) for proven in taken[:done]]
-                taken.clear()
-            if line is None:
-                return
-            if not self._proves_alone(line, is_sample=is_sample):
-                yield line
+    def _prove_block(self, data: bytes, *, is_sample: bool) -> int:
+        """Count the lines at the beginning of a block that the first shape proves; where the next one begins."""
+        self._blocks_to_pass -= 1
+        if not self._shapes or self._blocks_to_pass > 0:
+            return 0
+        shape = self._shapes[0]
+        done, at = shape.prove_lines(data, min(self._short, self.found.longest[0]))
+        self._count_proven(shape, done)
+        if is_sample:
+            self._sizes += [text_size(orjson.loads(line)) for line in io.BytesIO(data[:at])]
+        if not done:
+            # Rows of several writers are mixed here: looking at whole blocks for nothing costs as much as their rows.
+            self._blocks_to_pass = _PASSED_BLOCKS
+        return at
 
-    def _proves_alone(self, line: bytes, *, is_sample: bool) -> bool:
-        """Whether a shape other than the first proves a line; it becomes the first then."""
+    def _is_proven(self, line: bytes, *, is_sample: bool) -> bool:
+        """Whether a shape proves a line; it becomes the first then, and the line is counted."""
         longest = min(self._short, self.found.longest[0])
-        for place in range(1, len(self._shapes)):
-            shape = self._shapes[place]
-            if shape.prove(iter((line,)), longest)[0]:
+        for place, shape in enumerate(self._shapes):
+            if shape.prove(line, longest):
                 self._count_proven(shape, 1)
                 if is_sample:
                     self._sizes.append(text_size(orjson.loads(line)))
-                self._shapes.insert(0, self._shapes.pop(place))
+                if place:
+                    self._shapes.insert(0, self._shapes.pop(place))
                 return True
         return False
 
@@ -118,8 +118,7 @@ class RangeScanner:
                 found.put(found.lines + line, rule, 1, path, _(message))
         found.lines += done
         found.rows += done
-        for key in shape.keys if done else ():
-            self._count_key(key, done)
+        shape.rows += done
 
     def _count_key(self, key: str, times: int = 1) -> None:
         keys = self.found.keys
@@ -130,6 +129,8 @@ class RangeScanner:
         """Add up what was collected by row."""
         found = self.found
         for shape in self._shapes:
+            for key in shape.keys if shape.rows else ():
+                self._count_key(key, shape.rows)
             roles, turns = shape.take_counts()
             found.roles.update(roles)
             found.turns.add(turns)
@@ -244,10 +245,3 @@ class RangeScanner:
         self._tried.add(signature)
         if (shape := learn(line, row, tuple(standing))) is not None:
             self._shapes.append(shape)
-
-
-def _noting(lines: Iterator[bytes], taken: list[bytes]) -> Iterator[bytes]:
-    """The same lines, each added to `taken` as it is asked for."""
-    for line in lines:
-        taken.append(line)
-        yield line

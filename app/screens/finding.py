@@ -146,7 +146,10 @@ class FindingScreen(PlaceScreen):
         document = self.searched.document
         return sum(map(len, document.lines[:row])) + row * len(document.newline) + column
 
-    def undo_layers(self) -> Iterator[Layer]:
+    def search_layers(self) -> Iterator[Layer]:
         if self._words:
             yield Layer(_("end the search"), self.end_search)
+
+    def undo_layers(self) -> Iterator[Layer]:
+        yield from self.search_layers()
         yield from super().undo_layers()

@@ -175,6 +175,7 @@ class WorkspaceScreen(WorkspaceChecks):
 
     def _leave_editor(self) -> None:
         self.file, self.path = None, None
+        self.end_search()
         self.query_one("#preview-heading", Heading).chips = ()
         self.switcher.current = "preview-empty"
         self.table.focus()
@@ -199,6 +200,7 @@ class WorkspaceScreen(WorkspaceChecks):
 
     def undo_layers(self) -> Iterator[Layer]:
         if self.is_editing and self.editor.has_focus:
+            yield from self.search_layers()
             yield Layer(_("stop editing"), self.stop_editing)
         yield from super().undo_layers()
 

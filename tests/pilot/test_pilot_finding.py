@@ -72,6 +72,12 @@ async def test_the_editor_of_the_workspace_finds_too(scenes: Any, settle: Any, t
         await settle(pilot)
         assert screen.editor.selected_text == "Fraction"
         assert any("/ Fraction" in chip for chip in chips(screen, "#preview-heading"))
+        await pilot.press("escape")
+        assert screen.is_editing
+        assert not chips(screen, "#preview-heading")
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not screen.is_editing
 
 
 def test_capitals_make_case_count() -> None:

@@ -39,6 +39,7 @@ class Terminal:
         cwd: Path,
         columns: int = 120,
         rows: int = 40,
+        is_controlled: bool = False,
         program: Path = PROGRAM,
         **env: str,
     ) -> None:
@@ -54,6 +55,8 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
+            # Keys such as ctrl+c become signals only where the terminal controls the program.
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if is_controlled else None,
             env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **env},
         )
         os.close(slave)

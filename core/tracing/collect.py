@@ -116,6 +116,8 @@ def _model_calls(
         reasons.append(why.LATE_CLIENT)
     if outside > early and is_instrumented and not unsupported:
         reasons.append(why.OTHER_CLIENT)
+    if unexplained and _has_children(records, facts) and (is_instrumented or not outside):
+        reasons.append(why.CHILD)
     if reasons:
         return Counted(traced, total, tuple(reasons))
     if unsupported:
@@ -125,6 +127,11 @@ def _model_calls(
     else:
         reasons.append(why.UNTRACED_CLIENT)
     return Counted(traced, total, tuple(reasons))
+
+
+def _has_children(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any] | None) -> bool:
+    """Whether the process forked in the call, or before it: a pool may be older than the call that uses it."""
+    return any(record.get("type") == "child" for record in records) or bool((facts or {}).get("children"))
 
 
 def _before_wrapping(records: Sequence[Mapping[str, Any]], kind: str, wrapper: str) -> int:
@@ -162,6 +169,10 @@ def _wraps_models(facts: Mapping[str, Any]) -> bool:
     return bool({"observe_llm", "genai_llm_span", "run_with_genai_llm_span"} & set(facts.get("decorated", ())))
 
 
+def _wraps_tools(facts: Mapping[str, Any]) -> bool:
+    return bool(facts["tools"]) or "observe_tool" in facts.get("decorated", ())
+
+
 def _tool_calls(
     records: Sequence[Mapping[str, Any]],
     spans: Sequence[Span],
@@ -184,6 +195,8 @@ def _tool_calls(
         reasons.append(why.LATE_TOOL)
     elif unsupported:
         reasons.append(why.UNKNOWN_TOOL.format(names=", ".join(unsupported)))
+    elif not outside and facts is not None and _wraps_tools(facts) and _has_children(records, facts):
+        reasons.append(why.CHILD)
     elif not traced and (facts is None or not facts["tools"]):
         reasons.append(why.NEVER_TOOL)
         if any(record.get("mcp") for record in outside):

@@ -19,6 +19,7 @@ OTHER_CLIENT = N_(
     "calls by another client than the one given to trace_client(); a copy made by with_options() is one of its own"
 )
 UNTRACED_CLIENT = N_("some calls were not made through a traced client")
+CHILD = N_("called in a child process (fork, ProcessPoolExecutor), whose spans cannot be had; use threads")
 NEVER_TOOL = N_("trace_tool() was never called")
 LATE_TOOL = N_("trace_tool() was called after the first tool call; call it in setup()")
 UNKNOWN_TOOL = N_("trace_tool() cannot wrap {names}; use @observe_tool")
@@ -32,7 +33,8 @@ NEVER_ENDED = N_("nobody ended it")
 
 _ALL = (
     OFF, NOT_INSTALLED, BROKEN, NOT_SAMPLED, NEVER_CLIENT, LATE_CLIENT, UNKNOWN_CLIENT, OTHER_CLIENT, UNTRACED_CLIENT,
-    NEVER_TOOL, LATE_TOOL, UNKNOWN_TOOL, MCP_SIDE, OTHER_TOOL, PLAIN_TOOL, CONTEXT_LOST, LEFT_OPEN, LEFT_STREAM, NEVER_ENDED,
+    CHILD, NEVER_TOOL, LATE_TOOL, UNKNOWN_TOOL, MCP_SIDE, OTHER_TOOL, PLAIN_TOOL, CONTEXT_LOST, LEFT_OPEN,
+    LEFT_STREAM, NEVER_ENDED,
 )  # fmt: skip
 
 

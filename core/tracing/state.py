@@ -49,6 +49,7 @@ class Use:
         self.sink: Sink | None = None
         self.clients = 0
         self.tools = 0
+        self.children = 0
         self.unsupported: list[str] = []
         self.decorated: set[str] = set()
 
@@ -64,12 +65,19 @@ class Use:
             record = {"type": kind, **fields}
             self.sink(current_call.get(), lambda: record, False)
 
+    def note_child(self) -> None:
+        """This process got a child, which has our names and whose spans go nowhere."""
+        self.children += 1
+        if current_call.get():
+            self.note("child")
+
     def facts(self) -> Record:
         """What the side that judges completeness has to know."""
         return {
             "api": "own" if self.is_used else "real",
             "clients": self.clients,
             "tools": self.tools,
+            "children": self.children,
             "unsupported": list(self.unsupported),
             "decorated": sorted(self.decorated),
         }

@@ -7,6 +7,7 @@ the model can name the very span.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -22,6 +23,9 @@ _ENDS = ("/chat/completions", "/responses", "/text-generation/generation", "/mul
 _in_tool: ContextVar[bool] = ContextVar("agentic_rl_in_tool", default=False)
 
 
+_looks_at_forks = False
+
+
 def install_in_use() -> None:
     """Look again where calls are traced already: user code may have loaded its client after the first of them."""
     if peek() is not None:
@@ -30,6 +34,7 @@ def install_in_use() -> None:
 
 def install() -> None:
     """Look at what is loaded by now; cheap when everything is watched already."""
+    _look_at_forks()
     for name in ("httpx", "httpx2"):
         module = sys.modules.get(name)
         if module is not None:
@@ -48,6 +53,26 @@ def install() -> None:
     session = sys.modules.get("mcp.client.session")
     if session is not None:
         _patch(getattr(session, "ClientSession", None), "call_tool", _mcp)
+
+
+def _look_at_forks() -> None:
+    """Pools of processes fork, or start an interpreter anew, which only ``multiprocessing`` tells of."""
+    global _looks_at_forks
+    if not _looks_at_forks:
+        _looks_at_forks = True
+        os.register_at_fork(after_in_parent=use.note_child)
+    process = sys.modules.get("multiprocessing.popen_spawn_posix")
+    if process is not None:
+        _patch(getattr(process, "Popen", None), "_launch", _launch)
+
+
+def _launch(original: Any) -> Any:
+    @wraps(original)
+    def launch(self: Any, *args: Any, **kwargs: Any) -> Any:
+        use.note_child()
+        return original(self, *args, **kwargs)
+
+    return launch
 
 
 def _patch(cls: Any, method: str, make: Callable[[Any], Any]) -> None:

@@ -25,6 +25,7 @@ def attach(outlet: Outlet) -> None:
             outlet.flush()
 
     state.use.sink = take
+    state.use.children = 0
     _flush_before_exit(outlet)
 
 

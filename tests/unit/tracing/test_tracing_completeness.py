@@ -1,8 +1,11 @@
 """One rollout for each way in which calls escape tracing: the reason must name it."""
 
+import textwrap
 from typing import Any
 
 import pytest
+
+from agentic_rl_tui.core.tracing import reasons
 
 ONE_CALL = "client.chat.completions.create(model='practice', messages=ASK)"
 
@@ -74,6 +77,81 @@ async def test_a_missing_model_call_has_its_reason(run: Any, reason: str) -> Non
     assert found.completeness.llm.total == found.completeness.llm.traced + 1
     assert len(found.completeness.llm.reasons) == 1
     assert found.completeness.llm.reasons[0].endswith(reason)
+
+
+CHILDREN = {
+    "a pool made in setup": """
+        from concurrent.futures import ProcessPoolExecutor
+        class R(AbstractRolloutProcessor):
+            def setup(self):
+                self.pool = ProcessPoolExecutor(1)
+                self.pool.submit(int).result()
+            @observe_processor
+            def process(self, input):
+                where = input.model_resource.base_url, input.model_resource.api_key.get_secret_value()
+                self.pool.submit(ask, *where).result()
+                return done(input, {"role": "tool", "content": self.pool.submit(calc, "12 * 7").result()})
+        """,
+    "a pool made in the call": """
+        from concurrent.futures import ProcessPoolExecutor
+        class R(AbstractRolloutProcessor):
+            @observe_processor
+            async def process(self, input):
+                where = input.model_resource.base_url, input.model_resource.api_key.get_secret_value()
+                with ProcessPoolExecutor(1) as pool:
+                    loop = asyncio.get_running_loop()
+                    await loop.run_in_executor(pool, ask, *where)
+                    said = await loop.run_in_executor(pool, calc, "12 * 7")
+                return done(input, {"role": "tool", "content": said})
+        """,
+    "a fork": """
+        class R(AbstractRolloutProcessor):
+            def process(self, input):
+                where = input.model_resource.base_url, input.model_resource.api_key.get_secret_value()
+                child = os.fork()
+                if child == 0:
+                    ask(*where)
+                    calc("12 * 7")
+                    os._exit(0)
+                os.waitpid(child, 0)
+                return done(input, {"role": "tool", "content": "84"})
+        """,
+}
+IN_CHILDREN = """
+@observe_tool
+def calc(expression):
+    return "84"
+
+def ask(base_url, key):
+    client = openai.OpenAI(base_url=base_url, api_key=key, max_retries=0)
+    trace_client(client)
+    return client.chat.completions.create(model="practice", messages=ASK).choices[0].message.content
+
+"""
+
+
+@pytest.mark.parametrize("way", CHILDREN)
+async def test_what_child_processes_call_is_told_of(run: Any, way: str) -> None:
+    (found,) = await run(IN_CHILDREN + textwrap.dedent(CHILDREN[way]))
+    assert found.result.is_ok, found.result.error
+    assert found.completeness.text == f"LLM 0/1, tools 0/1: {reasons.CHILD}"
+
+
+async def test_a_child_that_asks_no_model_is_no_reason(run: Any) -> None:
+    (found,) = await run(
+        """
+        class R(AbstractRolloutProcessor):
+            def process(self, input):
+                child = os.fork()
+                if child == 0:
+                    os._exit(0)
+                os.waitpid(child, 0)
+                client = sync_client(input.model_resource)
+                client.chat.completions.create(model="practice", messages=ASK)
+                return done(input)
+        """
+    )
+    assert found.completeness.text == "LLM 0/1, tools 0/0: trace_client() was never called"
 
 
 async def test_a_function_that_uses_no_tracing_is_not_called_traced(run: Any) -> None:

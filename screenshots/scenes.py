@@ -277,11 +277,11 @@ class FakeBackend:
 
     async def trace(self, trace_id: str) -> tuple[Run, list[Span]]:
         self._check()
-        return next((run, list(spans)) for run, spans in self.kept_traces if run.trace_id == trace_id)
+        return next((run, list(spans)) for run, spans in self.kept_traces if trace_id in (run.key, run.trace_id))
 
     async def export_traces(self, trace_ids: tuple[str, ...]) -> bytes:
         self._check()
-        return json.dumps(encode([item for item in self.kept_traces if item[0].trace_id in trace_ids])).encode()
+        return json.dumps(encode([item for item in self.kept_traces if item[0].key in trace_ids])).encode()
 
     async def import_traces(self, content: bytes) -> int:
         self._check()

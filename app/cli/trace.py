@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 _ACTIONS = ("list", "show", "export", "import")
 _COLUMNS = (
-    N_("TRACE"), N_("WHEN"), N_("FUNCTION"), N_("ROLLOUT"), N_("ENDED"), N_("SECONDS"), "LLM", N_("TOOLS"),
+    N_("RUN"), N_("WHEN"), N_("FUNCTION"), N_("ROLLOUT"), N_("ENDED"), N_("SECONDS"), "LLM", N_("TOOLS"),
     N_("TOKENS"), N_("ERRORS"),
 )  # fmt: skip
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=_ACTIONS)
-    parser.add_argument("what", nargs="*", metavar="ID|FILE", help=_("trace ids to show or export, a file to import"))
+    parser.add_argument(
+        "what", nargs="*", metavar="ID|FILE", help=_("ids of runs or traces to show or export, a file to import")
+    )
     parser.add_argument("--job", metavar="ID", help=_("only runs of this job"))
     parser.add_argument("--rollout", metavar="ID", help=_("only runs of this rollout"))
     parser.add_argument(
@@ -39,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.action == "show" and len(options.what) != 1:
-        print(_("give the id of one trace to show"), file=sys.stderr)
+        print(_("give the id of one run or trace to show"), file=sys.stderr)
         return exits.USAGE
     if options.action == "import" and not options.what:
         print(_("give a file to import"), file=sys.stderr)
@@ -78,7 +80,7 @@ async def _list(client: "AgenticRL", options: argparse.Namespace) -> int:
 def _row(run: "Run") -> tuple[str, ...]:
     moment = datetime.fromtimestamp(run.started_ns / 1e9).astimezone()
     return (
-        run.trace_id[:16],
+        run.run_id or run.trace_id,
         f"{moment:%Y-%m-%d %H:%M:%S}",
         run.function,
         run.rollout_id or "-",
@@ -142,6 +144,6 @@ async def _import(client: "AgenticRL", options: argparse.Namespace) -> int:
             raise InputError(
                 _("{file} cannot be read: {reason}").format(file=name, reason=error.strerror or error)
             ) from error
-        for trace_id in await import_traces(client.transport, content):
-            write(trace_id)
+        for run_id in await import_traces(client.transport, content):
+            write(run_id)
     return exits.OK

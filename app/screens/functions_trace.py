@@ -10,7 +10,7 @@ class TriedTrace(TraceScreen):
     place = "functions"
 
     def __init__(self, run: Run, spans: Sequence[Span]) -> None:
-        super().__init__(run.trace_id)
+        super().__init__(run.key)
         self._given = (run, tuple(spans))
 
     def load(self) -> None:  # type: ignore[override]

@@ -90,7 +90,7 @@ class TracesScreen(PlaceScreen):
         elif event.text.strip():
             target = Path(event.text.strip()).expanduser()
             if event.purpose == "export":
-                self._export(target, tuple(run.trace_id for run in self.runs.table.chosen))
+                self._export(target, tuple(run.key for run in self.runs.table.chosen))
             else:
                 self._import(target)
 
@@ -98,24 +98,24 @@ class TracesScreen(PlaceScreen):
 
     def action_copy(self) -> None:
         if self.may("traces.copy"):
-            self.arl.copy("\n".join(run.trace_id for run in self.runs.table.chosen), _("trace id"))
+            self.arl.copy("\n".join(run.run_id for run in self.runs.table.chosen), _("run id"))
 
     async def action_export(self) -> None:
         if self.may("traces.export"):
             chosen = self.runs.table.chosen
-            name = f"trace-{chosen[0].trace_id[:8]}.json" if len(chosen) == 1 else "traces.json"
+            name = f"trace-{chosen[0].run_id[:8]}.json" if len(chosen) == 1 else "traces.json"
             await self.prompt.ask("export", _("export to"), text=str(self.arl.settings.workspace / name))
 
     async def action_take(self) -> None:
         await self.prompt.ask("import", _("import"), text="", hint=_("a file with OTLP JSON"))
 
     @work(group="traces.files", exit_on_error=False)
-    async def _export(self, target: Path, trace_ids: tuple[str, ...]) -> None:
+    async def _export(self, target: Path, keys: tuple[str, ...]) -> None:
         backend = self.arl.backend
         if backend is None:
             return
         try:
-            content = await backend.export_traces(trace_ids)
+            content = await backend.export_traces(keys)
             _write(target, content)
         except ArlError as error:
             self.post_message(self.Told(_("export"), error=error))

@@ -67,7 +67,7 @@ class TraceList(Vertical):
     def compose(self) -> ComposeResult:
         arl = self.arl
         columns = run_columns(lambda: arl.clock(), lambda: arl.zone, with_job=not self.job_id)
-        table: Table[Run] = Table(columns, lambda run: run.trace_id, classes="-empty")
+        table: Table[Run] = Table(columns, lambda run: run.key, classes="-empty")
         yield table
         yield Empty()
 

@@ -30,7 +30,7 @@ async def _find(screen: "PlaceScreen", job_id: str, rollout_id: str) -> None:
     if run is None:
         screen.arl.refuse(_("No trace of this rollout was kept: its function uses no tracing, or it was removed"))
     elif screen.is_current:
-        screen.app.push_screen(JobTraceScreen(run.trace_id))
+        screen.app.push_screen(JobTraceScreen(run.key))
 
 
 def _of_rollout(runs: "list[Run] | tuple[Run, ...]") -> "Run | None":

@@ -43,9 +43,9 @@ class TraceScreen(PlaceScreen):
         run: Run
         spans: tuple[Span, ...]
 
-    def __init__(self, trace_id: str) -> None:
+    def __init__(self, key: str) -> None:
         super().__init__()
-        self.trace_id = trace_id
+        self.key = key
         self.words = ""
         self.as_json = False
         self._run: Run | None = None
@@ -85,7 +85,7 @@ class TraceScreen(PlaceScreen):
         if backend is None:
             return
         try:
-            run, spans = await backend.trace(self.trace_id)
+            run, spans = await backend.trace(self.key)
         except ArlError as error:
             self.arl.fail(error, _("read the trace"))
         else:
@@ -98,7 +98,7 @@ class TraceScreen(PlaceScreen):
         heading = self.query_one(Heading)
         heading.title = clean(run.function) or _("Trace")
         heading.facts = tuple(
-            (f"{clean(text)}  ", "$faint") for text in (run.rollout_id, run.job_id, run.trace_id[:16]) if text
+            (f"{clean(text)}  ", "$faint") for text in (run.rollout_id, run.job_id, run.run_id) if text
         )
         self.query_one("#trace-facts", Note).lines = tuple(tuple(line) for line in run_lines(run))
         self._show_rows()
@@ -160,7 +160,7 @@ class TraceScreen(PlaceScreen):
         self.arl.refuse(_("No span ended with an error"))
 
     def action_copy(self) -> None:
-        self.arl.copy(self.trace_id, _("trace id"))
+        self.arl.copy(self.key if self._run is None else self._run.trace_id, _("trace id"))
 
     async def action_filter(self) -> None:
         await self.prompt.ask("spans", "/", text=self.words, hint=_("words of a span's name or payload"))

@@ -50,6 +50,7 @@ class TraceKeeper:
         self._tallies: dict[str, Tally] = {}
         self._exports: dict[Target, TraceExport] = {}
         self._is_writing = asyncio.Lock()
+        self._is_opening = asyncio.Lock()
 
     def start(self) -> None:
         self._tasks.start(self._write_always())
@@ -156,13 +157,16 @@ class TraceKeeper:
     # Writing
 
     async def _opened(self) -> TraceStore:
-        if self._store is None:
-            self._store = await asyncio.to_thread(TraceStore, self.folder)
-        return self._store
+        async with self._is_opening:
+            if self._store is None:
+                self._store = await asyncio.to_thread(TraceStore, self.folder)
+            return self._store
 
     async def flush(self) -> None:
         """Write everything that waits. What the disk refuses is dropped and told of."""
         async with self._is_writing:
+            if self._store is None and self.reader.exists:
+                await self._bring_up_to_date()
             while self._queue:
                 batch = [self._queue.popleft() for _ in range(min(_BATCH, len(self._queue)))]
                 try:
@@ -174,6 +178,13 @@ class TraceKeeper:
         if self.dropped > self._told_dropped:
             self._told_dropped = self.dropped
             _log.warning("%d traces were dropped so far", self.dropped)
+
+    async def _bring_up_to_date(self) -> None:
+        """Whoever reads after a flush finds the tables of this release."""
+        try:
+            await self._opened()
+        except Exception as error:
+            _log.warning("the traces that were kept cannot be opened: %s", error)
 
     async def _write_always(self) -> None:
         while True:

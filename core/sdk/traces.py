@@ -20,24 +20,27 @@ async def list_traces(transport: Transport, **query: Any) -> tuple[list[Run], in
 
 
 async def read_trace(transport: Transport, trace_id: str) -> tuple[Run, list[Span]]:
-    """One run and its spans. Raises NotFound."""
+    """One run and its spans, by the id of the run or of its trace, or a start of one. Raises NotFound.
+
+    Raises Rejected where several runs are meant; the key of a run always means one.
+    """
     body = await _get(transport, f"{_ADDRESS}/{checked_id(trace_id, N_('trace id'))}")
     return Run.of(body["run"]), [Span.of(record) for record in body["spans"]]
 
 
 async def export_traces(transport: Transport, trace_ids: Iterable[str] = (), **query: Any) -> bytes:
-    """OTLP JSON of the given runs, or of those that the query finds."""
+    """OTLP JSON of the given runs and traces, or of the runs that the query finds."""
     given = {"ids": ",".join(trace_ids)} | query
     body = await _get(transport, f"{_ADDRESS}/export", {key: value for key, value in given.items() if value})
     return json.dumps({"resourceSpans": body["resourceSpans"]}, ensure_ascii=False, indent=1).encode()
 
 
 async def import_traces(transport: Transport, content: bytes) -> list[str]:
-    """Keep the runs of an OTLP JSON document; gives their trace ids. Raises Rejected for anything else."""
+    """Keep the runs of an OTLP JSON document; gives their run ids. Raises Rejected for anything else."""
     _check_local(transport)
     request = Request("POST", _ADDRESS, content=content, headers={"content-type": "application/json"}, limit_s=_LONG_S)
     body = (await transport.call(request)).body
-    return [str(trace_id) for trace_id in _mapping(body).get("trace_ids", ())]
+    return [str(run_id) for run_id in _mapping(body).get("run_ids", ())]
 
 
 async def _get(transport: Transport, target: str, query: Mapping[str, Any] | None = None) -> Mapping[str, Any]:

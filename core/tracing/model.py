@@ -141,10 +141,12 @@ class Completeness:
 class Run:
     """One call of a function, as a list shows it. source: ``job``, ``call``, ``test`` or ``import``.
 
-    status: how the call ended; detail: why it did not end well. started_ns is since the epoch.
+    run_id: its outermost span; several runs may belong to one trace, that of whoever called. status: how the call
+    ended; detail: why it did not end well. started_ns is since the epoch.
     """
 
     trace_id: str
+    run_id: str = ""
     function: str = ""
     kind: str = ""
     source: str = "call"
@@ -175,6 +177,7 @@ class Run:
         known: dict[str, Any] = {
             **ids,
             "trace_id": spans[0].trace_id,
+            "run_id": outermost(spans).span_id,
             "started_ns": begin,
             "duration_s": (end - begin) / 1e9,
             "tokens_in": _sum(llm, "gen_ai.usage.input_tokens"),
@@ -183,6 +186,11 @@ class Run:
             "spans": len(spans),
         }
         return cls(**(known | {name: value for name, value in facts.items() if value not in (None, "")}))
+
+    @property
+    def key(self) -> str:
+        """What no other run has."""
+        return f"{self.trace_id}-{self.run_id}" if self.run_id else self.trace_id
 
     def record(self) -> Record:
         found = {name: getattr(self, name) for name in self.__slots__ if name != "completeness"}
@@ -200,6 +208,13 @@ _ID_KEYS = {
     "sample_id": "bailian.agentic_rl.sample_id",
     "attempt_id": "bailian.agentic_rl.attempt_id",
 }
+
+
+def outermost(spans: Sequence[Span]) -> Span:
+    """The first span whose parent is not among them."""
+    ids = {span.span_id for span in spans}
+    tops = [span for span in spans if span.parent_id not in ids]
+    return min(tops or spans, key=lambda span: span.start_ns)
 
 
 def _sum(spans: Sequence[Span], key: str) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
-from agentic_rl_tui.core.tracing.model import Record, Run, Span
+from agentic_rl_tui.core.tracing.model import Record, Run, Span, outermost
 
 SERVICE = "agentic-rl-function"
 _KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
@@ -90,41 +91,48 @@ def _text(value: Any) -> str:
 
 
 def decode(text: str | bytes) -> list[tuple[Run, tuple[Span, ...]]]:
-    """The runs in an export: one document, or one a line as file exporters write them. Raises InputError."""
-    spans: dict[str, dict[str, Span]] = {}
-    runs: dict[str, Run] = {}
+    """The runs in an export: one document, or one a line as file exporters write them. Raises InputError.
+
+    Runs of ours stay apart also where they belong to one trace; of what others wrote, a trace is a run.
+    """
+    spans: dict[tuple[str, str], dict[str, Span]] = {}
+    runs: dict[tuple[str, str], Run] = {}
     for document in _documents(text):
         for resource in _list(document, "resourceSpans", "resource_spans"):
-            facts = _plain(_list(resource.get("resource") or {}, "attributes"))
+            run = _run_of(_plain(_list(resource.get("resource") or {}, "attributes")))
             for scope in _list(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
                 name = str((scope.get("scope") or {}).get("name", ""))
                 for raw in _list(scope, "spans"):
                     span = _read_span(raw, name)
-                    spans.setdefault(span.trace_id, {})[span.span_id] = span
-                    _keep_run(runs, span.trace_id, facts)
+                    is_its_own = run is not None and run.trace_id == span.trace_id
+                    key = span.trace_id, run.run_id if run is not None and is_its_own else ""
+                    spans.setdefault(key, {})[span.span_id] = span
+                    if run is not None and is_its_own:
+                        runs.setdefault(key, run)
     found = []
-    for trace_id, group in spans.items():
+    for key, group in spans.items():
         ordered = tuple(sorted(group.values(), key=lambda span: span.start_ns))
-        found.append((runs.get(trace_id) or Run.over(ordered, source="import", **_named(ordered)), ordered))
+        known = runs.get(key) or Run.over(ordered, source="import", **_named(ordered))
+        found.append((replace(known, run_id=known.run_id or outermost(ordered).span_id), ordered))
     if not found:
         raise InputError(_("the file holds no spans"), advice=_("Give an export in OTLP JSON: a resourceSpans object."))
     return found
 
 
 def _named(spans: Sequence[Span]) -> dict[str, Any]:
-    root = next((span for span in spans if not span.parent_id), spans[0])
+    root = outermost(spans)
     return {"function": root.name, "status": "raised" if root.is_error else "ok", "detail": root.message}
 
 
-def _keep_run(runs: dict[str, Run], trace_id: str, facts: Mapping[str, Any]) -> None:
-    if trace_id in runs or not isinstance(facts.get(_RUN_KEY), str):
-        return
+def _run_of(facts: Mapping[str, Any]) -> Run | None:
+    """What one of our own exports says of the run that a resource stands for."""
+    if not isinstance(facts.get(_RUN_KEY), str):
+        return None
     try:
         run = Run.of(json.loads(facts[_RUN_KEY]))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
-        return
-    if run.trace_id == trace_id:
-        runs[trace_id] = run
+        return None
+    return run if isinstance(run.trace_id, str) and isinstance(run.run_id, str) else None
 
 
 def _documents(text: str | bytes) -> Iterator[Mapping[str, Any]]:

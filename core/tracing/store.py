@@ -18,20 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core.models.redact import redact
+from agentic_rl_tui.core.tracing import store_schema
 from agentic_rl_tui.core.tracing.model import Run, Span
 
 FILE = "traces.db"
-_SCHEMA = """
-create table if not exists runs (
-  trace_id text primary key, job_id text not null, rollout_id text not null, sample_id text not null,
-  attempt_id text not null, function text not null, started_ns integer not null, errors integer not null,
-  is_complete integer not null, bytes integer not null, record text not null
-);
-create index if not exists runs_by_time on runs (started_ns);
-create index if not exists runs_by_job on runs (job_id, started_ns);
-create index if not exists runs_by_rollout on runs (rollout_id, started_ns);
-create table if not exists spans (trace_id text primary key, body blob not null);
-"""
+_LAST = "\U0010ffff"
+_LISTED = 20
+"""Runs that are told when an id fits several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,11 @@ class TraceStore:
         self._db.execute("pragma auto_vacuum = incremental")
         self._db.execute("pragma journal_mode = wal")
         self._db.execute("pragma synchronous = normal")
-        self._db.executescript(_SCHEMA)
+        try:
+            store_schema.bring_up_to_date(self._db)
+        except BaseException:
+            self._db.close()
+            raise
 
     def close(self) -> None:
         with self._lock:
@@ -70,40 +67,46 @@ class TraceStore:
     def add(self, traces: Iterable[tuple[Run, Sequence[Span]]]) -> None:
         """Write runs with their spans; one that is known already is written anew."""
         rows = [_pack(run, spans) for run, spans in traces]
+        same = "select id from runs where trace_id = ? and run_id = ?"
         with self._lock, self._db:
             self._db.execute("begin immediate")
-            self._db.executemany("insert or replace into runs values (?,?,?,?,?,?,?,?,?,?,?)", [row for row, _ in rows])
-            self._db.executemany("insert or replace into spans values (?,?)", [body for _, body in rows])
+            for row, body in rows:
+                self._delete([name for (name,) in self._db.execute(same, row[1:3])])
+                self._db.execute("insert into runs values (?,?,?,?,?,?,?,?,?,?,?,?,?)", row)
+                self._db.execute("insert into spans values (?,?)", body)
             self._db.execute("commit")
 
     def prune(self, *, max_age_s: float, max_bytes: int) -> int:
         """Remove what is too old, then the oldest until the rest fits. Gives how many runs went."""
         oldest_ns = time.time_ns() - int(max_age_s * 1e9)
         with self._lock:
-            gone = [row[0] for row in self._db.execute("select trace_id from runs where started_ns < ?", (oldest_ns,))]
+            gone = [row[0] for row in self._db.execute("select id from runs where started_ns < ?", (oldest_ns,))]
             total = self._db.execute("select coalesce(sum(bytes), 0) from runs").fetchone()[0]
             if total > max_bytes:
-                for trace_id, size in self._db.execute("select trace_id, bytes from runs order by started_ns"):
+                for name, size in self._db.execute("select id, bytes from runs order by started_ns"):
                     if total <= max_bytes:
                         break
-                    gone.append(trace_id)
+                    gone.append(name)
                     total -= size
             self._remove(gone)
         return len(set(gone))
 
     def remove_job(self, job_id: str) -> None:
         with self._lock:
-            found = self._db.execute("select trace_id from runs where job_id = ?", (job_id,)).fetchall()
+            found = self._db.execute("select id from runs where job_id = ?", (job_id,)).fetchall()
             self._remove([row[0] for row in found])
 
-    def _remove(self, trace_ids: Sequence[str]) -> None:
-        if not trace_ids:
+    def _remove(self, ids: Sequence[str]) -> None:
+        if not ids:
             return
         self._db.execute("begin immediate")
-        for table in ("runs", "spans"):
-            self._db.executemany(f"delete from {table} where trace_id = ?", [(name,) for name in trace_ids])
+        self._delete(ids)
         self._db.execute("commit")
         self._db.execute("pragma incremental_vacuum")
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        for table in ("runs", "spans"):
+            self._db.executemany(f"delete from {table} where id = ?", [(name,) for name in ids])
 
 
 def _pack(run: Run, spans: Sequence[Span]) -> tuple[tuple[Any, ...], tuple[str, bytes]]:
@@ -111,7 +114,9 @@ def _pack(run: Run, spans: Sequence[Span]) -> tuple[tuple[Any, ...], tuple[str, 
     packed = zlib.compress(body.encode("utf-8", "replace"), 1)
     record = redact(json.dumps(run.record(), ensure_ascii=False))
     row = (
+        run.key,
         run.trace_id,
+        run.run_id,
         run.job_id,
         run.rollout_id,
         run.sample_id,
@@ -123,7 +128,7 @@ def _pack(run: Run, spans: Sequence[Span]) -> tuple[tuple[Any, ...], tuple[str, 
         len(packed) + len(record),
         record,
     )
-    return row, (run.trace_id, packed)
+    return row, (run.key, packed)
 
 
 class TraceReader:
@@ -139,22 +144,31 @@ class TraceReader:
     def runs(self, wanted: Wanted | None = None) -> list[Run]:
         given = wanted or Wanted()
         where, values = _conditions(given)
-        query = f"select record from runs {where} order by started_ns desc limit ?"
-        return [Run.of(json.loads(row[0])) for row in self._rows(query, (*values, max(1, given.limit)))]
+        query = f"select record, run_id from runs {where} order by started_ns desc limit ?"
+        return [_run(row) for row in self._rows(query, (*values, max(1, given.limit)))]
 
     def count(self, wanted: Wanted | None = None) -> int:
         where, values = _conditions(wanted or Wanted())
         return next((row[0] for row in self._rows(f"select count(*) from runs {where}", values)), 0)
 
-    def run(self, trace_id: str) -> Run | None:
-        """By its id, or by a start of it that no other has."""
-        found = self._rows(
-            "select record from runs where trace_id >= ? and trace_id < ? limit 2", (trace_id, f"{trace_id}g")
-        )
-        return Run.of(json.loads(found[0][0])) if len(found) == 1 else None
+    def find(self, name: str) -> list[Run]:
+        """The runs that an id means: that of a run or of a trace, both with a hyphen between them, or a start of one.
 
-    def spans(self, trace_id: str) -> list[Span]:
-        found = self._rows("select body from spans where trace_id = ?", (trace_id,))
+        What fits exactly comes alone. At most some of those that a short start fits.
+        """
+        trace_id, _, run_id = name.rpartition("-")
+        exact = self._found("(trace_id = ? and run_id = ?) or run_id = ? or trace_id = ?", trace_id, run_id, name, name)
+        end = f"{name}{_LAST}"
+        starts = "(run_id >= ? and run_id < ?) or (trace_id >= ? and trace_id < ?)"
+        return exact or self._found(starts, name, end, name, end)
+
+    def _found(self, where: str, *values: str) -> list[Run]:
+        query = f"select record, run_id from runs where {where} order by started_ns desc limit {_LISTED}"
+        return [_run(row) for row in self._rows(query, values)]
+
+    def spans(self, run: Run) -> list[Span]:
+        query = "select body from spans where id = (select id from runs where trace_id = ? and run_id = ?)"
+        found = self._rows(query, (run.trace_id, run.run_id))
         return [Span.of(record) for row in found for record in json.loads(zlib.decompress(row[0]))]
 
     def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
@@ -163,6 +177,11 @@ class TraceReader:
         address = f"file:{_quoted(self._path)}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=5.0)) as db:
             return db.execute(query, values).fetchall()
+
+
+def _run(row: Sequence[Any]) -> Run:
+    """Records that an older release wrote do not hold the run's own id."""
+    return Run.of({**json.loads(row[0]), "run_id": row[1]})
 
 
 def _quoted(path: Path) -> str:

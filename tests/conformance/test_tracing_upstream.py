@@ -1,4 +1,4 @@
-"""The trace that a call comes from, under the vendor's function server and under ours: one user file, the same headers."""
+"""The trace that a call comes from, under the vendor's function server and under ours: one file, the same headers."""
 
 import asyncio
 import json

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,35 @@ async def test_the_trace_of_a_rollout_among_the_trajectories(scenes: Any, settle
             await settle(pilot)
         assert isinstance(app.screen, JobScreen)
         assert app.screen.query_one("#trajectories").level == "talk"
+
+
+async def test_two_runs_of_one_trace_open_each_its_own(scenes: Any, settle: Any) -> None:
+    """Both came from one caller, whose span is the parent of their outermost and is not there."""
+    backend = scenes.sample_backend()
+    trace_id = "d" * 32
+    joined = []
+    for _run, spans in backend.kept_traces[:2]:
+        moved = tuple(replace(span, trace_id=trace_id, parent_id=span.parent_id or "e" * 16) for span in spans)
+        joined.append((Run.over(moved, function=f"F{len(joined)}", kind="rollout"), moved))
+    backend.kept_traces = joined
+    app = scenes.app(backend)
+    async with app.run_test(size=(140, 44)) as pilot:
+        runs = await open_traces(app, pilot, settle)
+        seen = []
+        for _ in range(2):
+            await pilot.press("enter")
+            await settle(pilot)
+            screen = app.screen
+            assert isinstance(screen, TraceScreen)
+            await pilot.press("left", "left")
+            assert screen.table.items[0].depth == screen.table.cursor == 0
+            seen.append({row.span.span_id for row in screen.table.items})
+            assert screen._run is not None
+            assert screen._run.run_id in seen[-1]
+            await pilot.press("escape", "j")
+            await settle(pilot)
+        assert len(runs.table.items) == 2
+        assert not seen[0] & seen[1]
 
 
 async def test_export_and_import(scenes: Any, settle: Any, tmp_path: Path) -> None:

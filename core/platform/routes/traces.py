@@ -9,13 +9,15 @@ from starlette.routing import BaseRoute
 from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.platform import wire
 from agentic_rl_tui.core.tracing import otlp
-from agentic_rl_tui.core.tracing.store import query_of
+from agentic_rl_tui.core.tracing.model import Run
+from agentic_rl_tui.core.tracing.store import TraceReader, query_of
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.platform.service import Platform
 
 _MAX_IMPORT_BYTES = 256 << 20
 _MAX_EXPORTED = 5_000
+_TOLD = 6
 
 
 async def runs(request: Request, platform: "Platform") -> dict[str, Any]:
@@ -32,13 +34,11 @@ async def runs(request: Request, platform: "Platform") -> dict[str, Any]:
 
 
 async def run(request: Request, platform: "Platform") -> dict[str, Any]:
-    """One run with all its spans. The id may be shortened to a start that no other run has."""
-    trace_id = wire.path_id(request, "trace_id")
+    """One run with all its spans, by the id of the run or of its trace, or a start of one that no other has."""
+    name = wire.path_id(request, "trace_id")
     await platform.traces.flush()
-    found = await asyncio.to_thread(platform.traces.reader.run, trace_id)
-    if found is None:
-        raise NotFound(f"Trace {trace_id} not found")
-    spans = await asyncio.to_thread(platform.traces.reader.spans, found.trace_id)
+    found = await asyncio.to_thread(_one, platform.traces.reader, name)
+    spans = await asyncio.to_thread(platform.traces.reader.spans, found)
     return {"run": found.record(), "spans": [span.record() for span in spans]}
 
 
@@ -49,13 +49,29 @@ async def export(request: Request, platform: "Platform") -> dict[str, Any]:
 
     def collect() -> dict[str, Any]:
         ids = [name for name in request.query_params.get("ids", "").split(",") if name]
-        found = [reader.run(name) for name in ids] if ids else reader.runs(query_of(request.query_params))
-        missing = [name for name, item in zip(ids, found, strict=False) if item is None]
-        if missing:
-            raise NotFound(f"Trace {missing[0]} not found")
-        return otlp.encode([(item, reader.spans(item.trace_id)) for item in found[:_MAX_EXPORTED] if item is not None])
+        found = [item for name in ids for item in _meant(reader, name)] or reader.runs(query_of(request.query_params))
+        runs = {item.key: item for item in found[:_MAX_EXPORTED]}
+        return otlp.encode([(item, reader.spans(item)) for item in runs.values()])
 
     return await asyncio.to_thread(collect)
+
+
+def _one(reader: TraceReader, name: str) -> Run:
+    """Raises NotFound, and Rejected where several runs are meant."""
+    found = reader.find(name)
+    if not found:
+        raise NotFound(f"Trace {name} not found")
+    if len(found) > 1:
+        told = ", ".join(f"{item.run_id} ({item.function or item.kind})" for item in found[:_TOLD])
+        more = " and others" if len(found) > _TOLD else ""
+        raise wire.invalid(f"{name} fits several runs: {told}{more}; give the id of one")
+    return found[0]
+
+
+def _meant(reader: TraceReader, name: str) -> list[Run]:
+    """All runs of a trace that is named whole, else the one that is meant. Raises like `_one`."""
+    found = reader.find(name)
+    return found if found and all(item.trace_id == name for item in found) else [_one(reader, name)]
 
 
 async def take(request: Request, platform: "Platform") -> dict[str, Any]:
@@ -67,7 +83,11 @@ async def take(request: Request, platform: "Platform") -> dict[str, Any]:
             raise wire.too_large(f"The body is larger than {_MAX_IMPORT_BYTES} bytes")
     found = await asyncio.to_thread(otlp.decode, bytes(body))
     await platform.traces.save(found)
-    return {"imported": len(found), "trace_ids": [item.trace_id for item, _ in found]}
+    return {
+        "imported": len(found),
+        "trace_ids": [item.trace_id for item, _ in found],
+        "run_ids": [item.run_id for item, _ in found],
+    }
 
 
 routes: list[BaseRoute] = [

@@ -37,10 +37,11 @@ def typed(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
 def recorded(number: int, *, status: str = "ok", completeness: Completeness | None = None) -> tuple[Run, list[Span]]:
     trace_id, start = f"{number:x}" * 32, START + number * 10**9
     ids = {"bailian.agentic_rl.rollout_id": f"train-1-0-{number}"}
-    root = Span(trace_id, "a" * 16, None, "invoke_agentic_rl", "INTERNAL", start, start + 2 * 10**9, ids)
+    root_id = f"{number:x}a" * 8
+    root = Span(trace_id, root_id, None, "invoke_agentic_rl", "INTERNAL", start, start + 2 * 10**9, ids)
     usage = {"gen_ai.span.kind": "LLM", "gen_ai.usage.input_tokens": 7, "gen_ai.usage.output_tokens": 5}
     ended = ("ERROR", "E:\x1b[31m no") if status != "ok" else ("OK", "")
-    chat = Span(trace_id, "b" * 16, "a" * 16, "chat m", "CLIENT", start + 10**9, start + 2 * 10**9, usage, (), *ended)
+    chat = Span(trace_id, "b" * 16, root_id, "chat m", "CLIENT", start + 10**9, start + 2 * 10**9, usage, (), *ended)
     facts = {"function": "agent.R", "kind": "rollout", "job_id": "ft-1" if number < 3 else "ft-2", "status": status}
     return Run.over([root, chat], **facts, completeness=completeness or Completeness(Counted(1, 1))), [root, chat]
 
@@ -54,7 +55,7 @@ def test_the_verbs_one_after_the_other(typed: Typed, tmp_path: Path) -> None:
     code, out, err = typed("list")
     assert (code, err) == (exits.OK, "")
     assert out.split() == [
-        "TRACE",
+        "RUN",
         "WHEN",
         "FUNCTION",
         "ROLLOUT",
@@ -68,11 +69,11 @@ def test_the_verbs_one_after_the_other(typed: Typed, tmp_path: Path) -> None:
 
     code, out, _ = typed("import", "runs.json")
     assert code == exits.OK
-    assert sorted(out.split()) == [f"{number}" * 32 for number in (1, 2, 3)]
+    assert sorted(out.split()) == [f"{number}a" * 8 for number in (1, 2, 3)]
 
     code, out, err = typed("list")
     rows = [line.split() for line in out.splitlines()[1:]]
-    assert [row[0] for row in rows] == ["3" * 16, "2" * 16, "1" * 16]
+    assert [row[0] for row in rows] == ["3a" * 8, "2a" * 8, "1a" * 8]
     assert rows[1][3:] == ["agent.R", "train-1-0-2", "ok", "2.000", "1/1", "0/2", "12", "0"]
     code, out, err = typed("list", "--limit", "1")
     assert len(out.splitlines()) == 2
@@ -96,6 +97,7 @@ def test_the_verbs_one_after_the_other(typed: Typed, tmp_path: Path) -> None:
     assert code == exits.OK
     assert "completeness  LLM 1/1, tools 0/2: trace_tool() was never called" in out
     assert [line.split("s  ", 2)[-1] for line in out.splitlines()[-2:]] == ["invoke_agentic_rl", "  chat m"]
+    assert typed("show", "2a" * 3)[1] == out
     assert "E: no" in typed("show", "3" * 32)[1].replace("�", "")
     assert "\x1b" not in typed("show", "3" * 32)[1]
     shown = json.loads(typed("show", "1" * 32, "-o", "json")[1])
@@ -128,11 +130,34 @@ def test_the_verbs_one_after_the_other(typed: Typed, tmp_path: Path) -> None:
         assert why in err, (words, err)
 
 
+def test_runs_of_one_trace_are_told_apart(typed: Typed, tmp_path: Path) -> None:
+    runs = []
+    for number, run_id in enumerate(("ab" * 8, "ac" * 8)):
+        start = START + number * 10**9
+        spans = [Span("d" * 32, run_id, "e" * 16, f"call {number}", "INTERNAL", start, start + 10**9)]
+        runs.append((Run.over(spans, function=f"agent.F{number}", kind="rollout"), spans))
+    (tmp_path / "runs.json").write_text(json.dumps(otlp.encode(runs)))
+    assert typed("import", "runs.json")[1].split() == ["ab" * 8, "ac" * 8]
+    assert [line.split()[0] for line in typed("list")[1].splitlines()[1:]] == ["ac" * 8, "ab" * 8]
+    for name in ("d" * 32, "d" * 9, "a"):
+        code, out, err = typed("show", name)
+        assert (code, out) == (exits.REJECTED, "")
+        told = f"fits several runs: {'ac' * 8} (agent.F1), {'ab' * 8} (agent.F0); give the id of one"
+        assert f"{name} {told}" in err
+    for name in ("ab", "ab" * 8, f"{'d' * 32}-{'ab' * 8}"):
+        assert typed("show", name)[1].splitlines()[-1].endswith("call 0"), name
+    for names, expected in ((["d" * 32], 2), (["d" * 32, "ab" * 8], 2), (["ac"], 1)):
+        assert len(otlp.decode(typed("export", *names)[1])) == expected
+    assert typed("export", "a")[0] == exits.REJECTED
+    assert typed("import", "runs.json")[0] == exits.OK
+    assert len(typed("list")[1].splitlines()) == 3
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("show",), "give the id of one trace to show"),
-        (("show", "a", "b"), "give the id of one trace to show"),
+        (("show",), "give the id of one run or trace to show"),
+        (("show", "a", "b"), "give the id of one run or trace to show"),
         (("import",), "give a file to import"),
         (("forget",), "forget"),
         (("list", "--limit", "many"), "--limit"),

@@ -3,7 +3,9 @@
 import contextlib
 import gettext
 import json
+import sqlite3
 import time
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from agentic_rl_tui.core import i18n
 from agentic_rl_tui.core.functions.calls import CallStatus
 from agentic_rl_tui.core.functions.harness_report import ModelCall, Stage, TestReport
 from agentic_rl_tui.core.functions.harness_traces import with_model_calls
-from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.errors import InputError, PlatformError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import ClassPath
 from agentic_rl_tui.core.tracing import otlp, payload, reasons
@@ -182,10 +184,10 @@ def test_the_store_finds_masks_and_forgets(tmp_path: Path) -> None:
     assert [run.function for run in reader.runs(Wanted(only_errors=True))] == ["F1"]
     assert reader.count() == 3
     assert reader.runs(Wanted(limit=1, before_ns=reader.runs()[0].started_ns))[0].function == "F2"
-    assert reader.run("7777") == reader.runs()[0]
-    assert reader.run("0" * 20) is None
-    assert reader.spans(f"{2:032x}") == list(trace(2)[1])
-    assert "verysecret" not in str(reader.spans("7" * 32))
+    assert reader.find("7777") == reader.find(f"{7:016x}") == [reader.runs()[0]]
+    assert [run.function for run in reader.find("0" * 14)] == ["Secret", "F2", "F1"]
+    assert reader.spans(trace(2)[0]) == list(trace(2)[1])
+    assert "verysecret" not in str(reader.spans(reader.runs()[0]))
     assert oct((tmp_path / "traces.db").stat().st_mode)[-3:] == "600"
     store.remove_job("j2")
     assert [run.function for run in reader.runs()] == ["Secret", "F1"]
@@ -196,6 +198,83 @@ def test_the_store_finds_masks_and_forgets(tmp_path: Path) -> None:
     store.close()
 
 
+def of_one_trace(*numbers: int) -> list[tuple[Run, tuple[Span, ...]]]:
+    """Calls of one caller: its span is the parent of each, and is in none."""
+    calls = [(span(number, 900), span(number + 1, number)) for number in numbers]
+    return [(Run.over(spans, function=f"F{spans[0].attributes['n']}"), spans) for spans in calls]
+
+
+def test_calls_of_one_trace_are_kept_and_read_apart(tmp_path: Path) -> None:
+    store, reader = TraceStore(tmp_path), TraceReader(tmp_path)
+    first, second = of_one_trace(10, 20)
+    store.add([first, second])
+    store.add([(replace(first[0], status="raised"), first[1])])
+    assert [(run.function, run.status) for run in reader.runs()] == [("F20", "ok"), ("F10", "raised")]
+    for name in (f"{20:016x}", second[0].key, f"{20:016x}"[:-1]):
+        assert [run.function for run in reader.find(name)] == ["F20"], name
+    assert [run.function for run in reader.find("a" * 32)] == ["F20", "F10"]
+    assert [run.function for run in reader.find("a" * 31)] == ["F20", "F10"]
+    assert reader.find(f"{'a' * 32}-{5:016x}") == []
+    assert [len(reader.spans(run)) for run in reader.runs()] == [2, 2]
+    exported = json.dumps(otlp.encode([(run, reader.spans(run)) for run in reader.runs()]))
+    assert [(run.function, len(spans)) for run, spans in otlp.decode(exported)] == [("F20", 2), ("F10", 2)]
+    store.close()
+
+
+OLD_TABLES = """
+create table runs (
+  trace_id text primary key, job_id text not null, rollout_id text not null, sample_id text not null,
+  attempt_id text not null, function text not null, started_ns integer not null, errors integer not null,
+  is_complete integer not null, bytes integer not null, record text not null
+);
+create index runs_by_time on runs (started_ns);
+create index runs_by_job on runs (job_id, started_ns);
+create index runs_by_rollout on runs (rollout_id, started_ns);
+create table spans (trace_id text primary key, body blob not null);
+"""
+
+
+def old_store(folder: Path, *traces: tuple[Run, tuple[Span, ...]]) -> None:
+    """As the first release of the store left it."""
+    folder.mkdir(exist_ok=True)
+    with contextlib.closing(sqlite3.connect(folder / "traces.db")) as db, db:
+        db.executescript(OLD_TABLES)
+        for run, spans in traces:
+            record = {key: value for key, value in run.record().items() if key != "run_id"}
+            body = zlib.compress(json.dumps([item.record() for item in spans]).encode())
+            facts = (run.trace_id, run.job_id, "", "", "", run.function, run.started_ns, 0, 1, len(body))
+            db.execute("insert into runs values (?,?,?,?,?,?,?,?,?,?,?)", (*facts, json.dumps(record)))
+            db.execute("insert into spans values (?,?)", (run.trace_id, body))
+
+
+def test_a_store_of_an_older_release_is_taken_over(tmp_path: Path) -> None:
+    big = (span(30, trace="b" * 32, attributes={"input.value": "x" * 50_000}),)
+    old_store(tmp_path, trace(1, job_id="j1"), trace(2, job_id="j2"), (Run.over(big, function="Big"), big))
+    TraceStore(tmp_path).close()
+    store, reader = TraceStore(tmp_path), TraceReader(tmp_path)
+    assert [run.function for run in reader.runs()] == ["Big", "F2", "F1"]
+    assert reader.runs()[1:] == [trace(2, job_id="j2")[0], trace(1, job_id="j1")[0]]
+    assert [reader.spans(run) for run in reader.runs()] == [list(big), list(trace(2)[1]), list(trace(1)[1])]
+    assert [run.function for run in reader.find(f"{2:016x}")] == ["F2"]
+    assert [run.function for run in reader.find("b" * 32)] == ["Big"]
+    store.add([trace(2, job_id="j2", detail="again"), *of_one_trace(10, 20)])
+    assert [(run.function, run.detail) for run in reader.runs()][-2:] == [("F2", "again"), ("F1", "")]
+    assert reader.count() == 5
+    store.remove_job("j1")
+    assert store.prune(max_age_s=time.time(), max_bytes=0) == 4
+    assert reader._rows("select id from spans", ()) == []
+    store.close()
+
+
+def test_a_store_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "traces.db")) as db:
+        db.execute("pragma user_version = 99")
+    with pytest.raises(PlatformError, match="later release"):
+        TraceStore(tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "traces.db")) as db:
+        assert db.execute("select name from sqlite_master").fetchall() == []
+
+
 def reader_bytes(reader: TraceReader) -> int:
     return sum(row[0] for row in reader._rows("select bytes from runs", ()))
 
@@ -204,7 +283,7 @@ def test_an_absent_store_holds_nothing(tmp_path: Path) -> None:
     reader = TraceReader(tmp_path / "none")
     assert reader.runs() == []
     assert reader.count() == 0
-    assert reader.run("a") is None
+    assert reader.find("a") == []
 
 
 def test_the_tree_shows_orphans_rings_and_folds() -> None:

@@ -2,8 +2,10 @@
 
 import json
 import random
+import sqlite3
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from agentic_rl_tui.core.platform import traces as platform_traces
 from agentic_rl_tui.core.platform.app import make_app
 from agentic_rl_tui.core.platform.options import PlatformOptions
 from agentic_rl_tui.core.platform.service import Platform
+from agentic_rl_tui.core.platform.tasks import Tasks
 from agentic_rl_tui.core.platform.traces import TraceKeeper
 from agentic_rl_tui.core.settings import load
 from agentic_rl_tui.core.tracing.model import Run, Span
@@ -82,7 +85,9 @@ async def test_kept_listed_and_told(platform: Platform, client: httpx.AsyncClien
     assert tally is not None
     assert tally.text.startswith("LLM 2/9, tools 0/1: ")
     whole = (await client.get(f"/local/v1/traces/{second['trace_id'][:31]}")).json()
-    assert whole.get("code") == "NotFound"
+    assert whole["code"] == "InvalidParameter"
+    assert "fits several runs" in whole["message"]
+    assert (await client.get(f"/local/v1/traces/{'9' * 32}")).json()["code"] == "NotFound"
     whole = (await client.get(f"/local/v1/traces/{second['trace_id']}")).json()
     assert [item["name"] for item in whole["spans"]] == ["chat m"]
     assert (await client.get("/local/v1/traces", params={"limit": "x"})).status_code == 400
@@ -94,6 +99,20 @@ async def test_kept_listed_and_told(platform: Platform, client: httpx.AsyncClien
     assert (await client.get("/local/v1/traces")).json()["runs"] == [first]
     refused = await client.post("/local/v1/traces", content=b"no json")
     assert refused.status_code == 400
+
+
+async def test_traces_of_an_older_release_are_there_from_the_first_look(tmp_path: Path) -> None:
+    folder = PlatformPaths(tmp_path / "platform").traces
+    folder.mkdir(parents=True)
+    with closing(sqlite3.connect(folder / "traces.db")) as db:
+        db.executescript(
+            "create table runs (trace_id text primary key, job_id, rollout_id, sample_id, attempt_id, function,"
+            " started_ns, errors, is_complete, bytes, record); create table spans (trace_id text primary key, body);"
+        )
+    keeper = TraceKeeper(folder, Tasks(), max_age_s=1e9, max_bytes=1 << 30)
+    await keeper.flush()
+    assert keeper.reader.find("a") == []
+    await keeper.stop()
 
 
 async def test_a_full_queue_or_a_bad_record_harms_nobody(

@@ -150,6 +150,8 @@ class JobScreen(JobPanes, JobMarks):
         self.arl.tell_stalls((event.job,))
         self.job = event.job
         self._report = event.report
+        if self.pane is not None:
+            self.pane.job_changed(event.job)
         self._outage.succeeded(self.arl.clock())
         self._show()
         self._plan()

@@ -43,6 +43,9 @@ class JobPane(Vertical):
 
         step: int
 
+    def job_changed(self, job: Job) -> None:
+        """The platform told of the job anew."""
+
     def show_groups(self, step: int) -> None:
         """Show the groups of a training step; tabs without them have nothing to do."""
 

@@ -30,6 +30,7 @@ from agentic_rl_tui.app.screens.job_panes import Saving
 from agentic_rl_tui.app.screens.job_rollouts import Place, RolloutReader
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.groups import bounds
+from agentic_rl_tui.core.models.jobs import Job
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.lines import LineBuffer
 from agentic_rl_tui.widgets.logview import LogView
@@ -102,6 +103,7 @@ class JobTrajectories(RolloutReader):
         self.place = Place("train", 0)
         self.filter_text = ""
         self._wants_flat = False
+        self._job_at: tuple[int | None, str] | None = None
         self.records: list[Mapping[str, Any]] = []
         self.talking = ""
         self.is_folded = True
@@ -124,6 +126,13 @@ class JobTrajectories(RolloutReader):
 
     def _backend_came(self) -> None:
         self.load()
+
+    def job_changed(self, job: Job) -> None:
+        """New steps show while the list of steps is looked at; what is open deeper stays as it is."""
+        step = job.progress.step if job.progress is not None else None
+        if self.level == "steps" and (step, job.status) != self._job_at:
+            self._job_at = (step, job.status)
+            self.load()
 
     @property
     def steps(self) -> Table[StepRow]:

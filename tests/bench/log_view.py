@@ -1,4 +1,4 @@
-"""A large log: first line, the whole of it, its end, a search, and the memory that takes.
+"""A large log: first line, the whole of it, its end, a search, a filter, and the memory that takes.
 
 ``python tests/bench/log_view.py [--lines 1000000] [--rounds 5]``. First line is a ratio to an empty app in a process of
 its own; search is a ratio to a plain search of the same bytes. Exits 1 above the limits.
@@ -45,6 +45,7 @@ def child(path: str) -> None:
     from textual.app import App, ComposeResult
 
     from agentic_rl_tui.widgets.lines import FileLines
+    from agentic_rl_tui.widgets.lines_sieve import LevelSieve, Sifted
     from agentic_rl_tui.widgets.logview import LogView, compile_search
 
     result: dict[str, float] = {}
@@ -91,6 +92,11 @@ def child(path: str) -> None:
                 while (data := file.read(4 << 20)) and NEEDLE.encode() not in data:
                     pass
             result["raw_ms"] = (time.perf_counter() - before) * 1000
+            before = time.perf_counter()
+            sifted = Sifted(self.lines, [LevelSieve("error")])
+            sifted.extend(lambda: False)
+            result["filter_ms"] = (time.perf_counter() - before) * 1000
+            assert len(sifted) == 1
             after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             result["memory_mb"] = after - result["memory_before"]
 
@@ -124,6 +130,8 @@ def main() -> int:
     print(f"{options.lines:,} lines, {megabytes:.0f} MB")
     print(f"first line {first:.2f} x an empty app; whole log after {middle['ready_ms']:.0f} ms more")
     print(f"end {middle['end_ms']:.1f} ms; search {middle['search_ms']:.0f} ms, {search:.2f} x a raw search")
+    filtering = statistics.median(full["filter_ms"] / full["raw_ms"] for _, full in pairs)
+    print(f"filter by level {middle['filter_ms']:.0f} ms behind the screen, {filtering:.1f} x a raw search")
     print(f"memory beyond the app {middle['memory_mb']:.0f} MB")
     within = (
         first <= FIRST_LINE_LIMIT

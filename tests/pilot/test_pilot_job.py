@@ -342,6 +342,25 @@ async def test_trajectories_go_four_levels_deep_and_back(scenes: Any, settle: An
         assert isinstance(app.screen, JobsScreen)
 
 
+async def test_new_steps_show_while_the_steps_are_looked_at(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    job_id = next(iter(backend.store))
+    app = scenes.app(backend)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await to_trajectories(pilot, settle)
+        assert pane.steps.items[0].step == 28
+        backend.trajectory_pages[job_id]["steps"].append(
+            {"step": 29, "phase": "train", "rollouts": 64, "failed_rollouts": 2, "failed_rewards": 3}
+        )
+        job = backend.store[job_id]
+        progress = job.progress.model_copy(update={"step": 29})
+        backend.store[job_id] = job.model_copy(update={"progress": progress})
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        newest = pane.steps.items[0]
+        assert (newest.step, newest.failed_rollouts, newest.failed_rewards) == (29, 2, 3)
+
+
 async def test_samples_without_spread_tell_their_prompts_and_causes(scenes: Any, settle: Any) -> None:
     app = scenes.app(scenes.sample_backend())
     async with app.run_test(size=(200, 60)) as pilot:

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.core.models.status import JobStatus
@@ -71,7 +70,7 @@ class StallWatch:
 
     def usual_step_s(self, job_id: str) -> float | None:
         known = self._jobs.get(job_id)
-        return median(known.steps_s) if known is not None and known.steps_s else None
+        return _median(known.steps_s) if known is not None and known.steps_s else None
 
     def limit_s(self, job_id: str) -> float:
         usual = self.usual_step_s(job_id)
@@ -100,3 +99,10 @@ class StallWatch:
                 known.is_told = True
                 found.append(job)
         return found
+
+
+def _median(values: Iterable[float]) -> float:
+    # The standard library's own would bring the decimal numbers along, before the first frame.
+    ranked = sorted(values)
+    middle = len(ranked) // 2
+    return ranked[middle] if len(ranked) % 2 else (ranked[middle - 1] + ranked[middle]) / 2

@@ -1,6 +1,5 @@
 """Sequences for the terminal beyond what Textual draws: desktop notices, the clipboard."""
 
-import base64
 from collections.abc import Mapping
 
 from agentic_rl_tui.core.models.redact import redact
@@ -55,5 +54,7 @@ def through(sequence: str, environment: Mapping[str, str]) -> str:
 
 def clipboard(text: str, environment: Mapping[str, str]) -> str:
     """OSC 52; under tmux both for it and for the terminal around it, since either may be set to refuse."""
+    import base64
+
     sequence = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode()}\a"
     return sequence + (through(sequence, environment) if environment.get("TMUX") else "")

@@ -1,7 +1,6 @@
 """Notes and pins on jobs, kept on this machine: one small file a profile, safe with several processes."""
 
 import fcntl
-import hashlib
 import json
 import os
 import time
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core.paths import private_dir, state_dir
-from agentic_rl_tui.core.textfile import write_atomic
 
 LONGEST = 4000
 """Characters of a note; more is cut."""
@@ -47,6 +45,8 @@ class Notes:
 
     def __init__(self, place: str, root: Path | None = None, *, clock: Callable[[], float] = time.time) -> None:
         """place: what tells the profile apart, e.g. its base URL."""
+        import hashlib
+
         folder = root if root is not None else state_dir() / "notes"
         self.path = folder / f"{hashlib.sha256(place.encode()).hexdigest()[:12]}.json"
         self._clock = clock
@@ -98,6 +98,8 @@ class Notes:
         return not note.is_empty and not (note.gone_at and self._clock() - note.gone_at > _FORGET_GONE_S)
 
     def _save(self, notes: Mapping[str, JobNote]) -> None:
+        from agentic_rl_tui.core.textfile import write_atomic
+
         newest = sorted(notes.items(), key=lambda item: -item[1].at)[:_MOST]
         entries = {job_id: asdict(note) for job_id, note in newest}
         self.path.touch(mode=0o600)

@@ -12,13 +12,13 @@ from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import JobStatus, is_terminal
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.core.notes import JobNote
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.panels import Fact, Section
 from agentic_rl_tui.widgets.spark import bar
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job
+    from agentic_rl_tui.core.notes import JobNote
 
 BAR_WIDTH = 24
 _FIRST = ("n_epochs", "batch_size", "n_rollouts", "learning_rate", "eval_steps", "kl_coef", "temperature")
@@ -202,7 +202,7 @@ def _checkpoints(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def note_lines(note: JobNote | None) -> tuple[tuple[Span, ...], ...]:
+def note_lines(note: "JobNote | None") -> tuple[tuple[Span, ...], ...]:
     """A person's own note, and whether the job is pinned; empty where there is neither."""
     if note is None or note.is_empty:
         return ()

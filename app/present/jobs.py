@@ -12,13 +12,13 @@ from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.status import ACTIVE, JobStatus, is_terminal
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.core.notes import JobNote
 from agentic_rl_tui.widgets.cells import Cell, clip_middle
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.spark import sparkline
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job
+    from agentic_rl_tui.core.notes import JobNote
 
 _VALUE_WIDTH = 6
 _LONGEST_SPARK = 24
@@ -84,7 +84,7 @@ class JobRow:
 
 
 def job_row(
-    job: "Job", *, now: float, zone: tzinfo, note: JobNote | None = None, stalled_s: float | None = None
+    job: "Job", *, now: float, zone: tzinfo, note: "JobNote | None" = None, stalled_s: float | None = None
 ) -> JobRow:
     progress = job.progress
     return JobRow(
@@ -117,7 +117,7 @@ _NOT_KEPT = ("now", "note", "is_pinned", "stalled_s")
 
 
 def remembered_rows(
-    items: Iterable[Mapping[str, Any]], *, now: float, notes: Mapping[str, JobNote] | None = None
+    items: Iterable[Mapping[str, Any]], *, now: float, notes: "Mapping[str, JobNote] | None" = None
 ) -> tuple[JobRow, ...]:
     """Rows out of what `kept_row` gave; what another version wrote differently is left out."""
     rows = []
@@ -132,7 +132,7 @@ def remembered_rows(
     return tuple(rows)
 
 
-def noted(row: JobRow, note: JobNote | None) -> JobRow:
+def noted(row: JobRow, note: "JobNote | None") -> JobRow:
     if note is None:
         return row
     return replace(row, note=_text(note.text.replace("\n", " · ")), is_pinned=note.is_pinned)
@@ -228,14 +228,13 @@ JOB_COLUMNS: tuple[Column[JobRow], ...] = (
     Column(
         "id", N_("ID"), lambda row, w: [(clip_middle(row.job_id, w), "$faint")], 10, 26, fold=4, sort=lambda r: r.job_id
     ),
-    Column("validation", N_("VALID"), _validation, 6, align="right", fold=5, sort=_validation_key, reverse=True),
-    Column("duration", N_("TOOK"), _duration, 7, align="right", fold=6, sort=lambda r: _took(r) or 0.0, reverse=True),
-    Column("created", N_("CREATED"), lambda r, _w: _moment(r.created), 11, fold=7, sort=_age_key),
-    Column("ended", N_("ENDED"), lambda r, _w: _moment(r.ended), 11, fold=8, sort=lambda r: -(r.ended or 0.0)),
-    Column("phase", N_("PHASE"), lambda row, _width: [(row.phase, "$muted")], 8, 14, fold=9, sort=lambda r: r.phase),
-    Column("note", N_("NOTE"), lambda row, _width: [(row.note, "$ink")], 16, 60, fold=10, sort=lambda r: r.note),
+    Column("validation", N_("VALID"), _validation, 6, align="right", fold=1, sort=_validation_key, reverse=True),
+    Column("duration", N_("TOOK"), _duration, 7, align="right", fold=1, sort=lambda r: _took(r) or 0.0, reverse=True),
+    Column("created", N_("CREATED"), lambda r, _w: _moment(r.created), 11, fold=1, sort=_age_key),
+    Column("ended", N_("ENDED"), lambda r, _w: _moment(r.ended), 11, fold=1, sort=lambda r: -(r.ended or 0.0)),
+    Column("phase", N_("PHASE"), lambda row, _width: [(row.phase, "$muted")], 8, 14, fold=1, sort=lambda r: r.phase),
+    Column("note", N_("NOTE"), lambda row, _width: [(row.note, "$ink")], 16, 60, fold=1, sort=lambda r: r.note),
 )
-_LASTING = ("status", "name")
 USUAL_COLUMNS = ("status", "name", "model", "type", "step", "reward", "age", "id")
 
 
@@ -246,11 +245,6 @@ def job_columns(chosen: Sequence[str] = USUAL_COLUMNS, *, has_curves: bool = Tru
     columns = kept or [known[key] for key in USUAL_COLUMNS]
     if not has_curves:
         columns = [replace(column, cell=_reward_alone) if column.key == "reward" else column for column in columns]
-    if tuple(chosen) != USUAL_COLUMNS:
-        # Their order tells what matters: on a narrow screen the last ones leave first.
-        columns = [
-            column if column.key in _LASTING else replace(column, fold=place) for place, column in enumerate(columns, 1)
-        ]
     return tuple(replace(column, title=_(column.title)) for column in columns)
 
 

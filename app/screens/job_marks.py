@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from agentic_rl_tui.app.present.jobs import JobRow
-from agentic_rl_tui.app.screens.job_note import NoteDialog
 from agentic_rl_tui.app.screens.job_remake import JobRemake
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
@@ -13,6 +12,8 @@ class JobMarks(JobRemake):
     """Changes are small and local, so they are written at once."""
 
     def action_note(self) -> None:
+        from agentic_rl_tui.app.screens.job_note import NoteDialog
+
         row = self.target
         if row is None or not self.may(f"{self.scope}.note"):
             return

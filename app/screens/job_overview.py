@@ -11,7 +11,6 @@ from textual.widgets import Static
 from agentic_rl_tui.app.present.job import failure_lines, made_of, note_lines, outcome, progress_line, timeline
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.status import is_terminal
-from agentic_rl_tui.core.notes import JobNote
 from agentic_rl_tui.widgets.area import AreaChart
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.lines import LineSource
@@ -20,6 +19,7 @@ from agentic_rl_tui.widgets.panels import Facts, Note
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job
+    from agentic_rl_tui.core.notes import JobNote
 
 
 class JobOverview(VerticalScroll, can_focus=True):
@@ -64,7 +64,7 @@ class JobOverview(VerticalScroll, can_focus=True):
         *,
         now: float,
         zone: tzinfo,
-        note: JobNote | None = None,
+        note: "JobNote | None" = None,
         stall: tuple[Span, ...] = (),
     ) -> None:
         lines = [timeline(job, now=now, zone=zone)]

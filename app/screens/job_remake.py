@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.message import Message
 
-from agentic_rl_tui.app.present.comparison import comparison_lines, comparison_title, summary
-from agentic_rl_tui.app.present.job import clean
 from agentic_rl_tui.app.present.jobs import JobRow
 from agentic_rl_tui.app.present.states import job_look
-from agentic_rl_tui.app.screens.choose import Choice, Choose
-from agentic_rl_tui.app.screens.difference import Difference
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
-from agentic_rl_tui.widgets.diff import DiffLine
 
 if TYPE_CHECKING:
+    from agentic_rl_tui.app.screens.choose import Choice
     from agentic_rl_tui.core.models.jobs import Job
     from agentic_rl_tui.core.sdk.clone import Cloned, Start
     from agentic_rl_tui.core.sdk.compare import JobComparison
@@ -109,6 +105,8 @@ class JobRemake(JobVerbs):
 
     @on(StartsKnown)
     def _starts_known(self, event: StartsKnown) -> None:
+        from agentic_rl_tui.app.screens.choose import Choose
+
         if not event.starts:
             self.arl.refuse(_("{name} left no checkpoint to go on from").format(name=event.row.name))
             return
@@ -182,6 +180,8 @@ class JobRemake(JobVerbs):
 
     @on(OthersKnown)
     def _others_known(self, event: OthersKnown) -> None:
+        from agentic_rl_tui.app.screens.choose import Choose
+
         if not event.others:
             self.arl.refuse(_("There is no other job to compare with"))
             return
@@ -207,6 +207,11 @@ class JobRemake(JobVerbs):
 
     @on(Compared)
     def _compared(self, event: Compared) -> None:
+        from agentic_rl_tui.app.present.comparison import comparison_lines, comparison_title, summary
+        from agentic_rl_tui.app.present.job import clean
+        from agentic_rl_tui.app.screens.difference import Difference
+        from agentic_rl_tui.widgets.diff import DiffLine
+
         found = event.found
         reasons = [((summary(found), "$ink"),)]
         if found.unknown:
@@ -221,6 +226,9 @@ class JobRemake(JobVerbs):
 
 
 def _offer(start: "Start") -> "Choice[Start]":
+    from agentic_rl_tui.app.present.job import clean
+    from agentic_rl_tui.app.screens.choose import Choice
+
     label = _("step {step}").format(step=start.step) if start.step is not None else _("the output")
     scores = [
         text.format(score=score)
@@ -232,6 +240,9 @@ def _offer(start: "Start") -> "Choice[Start]":
 
 
 def _other(job: "Job") -> "Choice[Job]":
+    from agentic_rl_tui.app.present.job import clean
+    from agentic_rl_tui.app.screens.choose import Choice
+
     look = job_look(job.status)
     return Choice(
         job, clean(job.job_name or job.job_id), f"{look.label}  {clean(job.model or '')}", clean(job.job_id)[-4:]

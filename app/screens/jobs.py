@@ -28,7 +28,6 @@ from agentic_rl_tui.app.present.jobs import (
 )
 from agentic_rl_tui.app.present.times import short_duration, stale_note
 from agentic_rl_tui.app.screens.base import Layer
-from agentic_rl_tui.app.screens.columns import ColumnPicker, Layout, Picked
 from agentic_rl_tui.app.screens.job_marks import JobMarks
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.jobs_peek import JobPeek
@@ -43,6 +42,7 @@ from agentic_rl_tui.widgets.prompt import Prompt
 from agentic_rl_tui.widgets.table import Table
 
 if TYPE_CHECKING:
+    from agentic_rl_tui.app.screens.columns import Layout
     from agentic_rl_tui.core.models.jobs import Job, JobPage
     from agentic_rl_tui.widgets.columns import Column
 
@@ -417,13 +417,15 @@ class JobsScreen(JobMarks):
     # Columns
 
     def action_columns(self) -> None:
+        from agentic_rl_tui.app.screens.columns import ColumnPicker, Picked
+
         shown = [column.key for column in self.table.columns]
         known = {column.key: Picked(column.key, column.title, column.key in shown) for column in every_column()}
         keys = [*shown, *(key for key in known if key not in shown)]
         picker = ColumnPicker([known[key] for key in keys], self.table.order, USUAL_COLUMNS)
         self.app.push_screen(picker, self._take_layout)
 
-    def _take_layout(self, layout: Layout | None) -> None:
+    def _take_layout(self, layout: "Layout | None") -> None:
         if layout is None:
             return
         self.table.set_columns(job_columns(layout.columns, has_curves=not self.arl.is_slow))

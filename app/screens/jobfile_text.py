@@ -1,5 +1,6 @@
 """The text of the job file: read, kept safe while it is typed, saved, and watched on the disk."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from agentic_rl_tui.widgets.codeeditor import CodeEditor
 
 LOOK_EVERY_S = 1.0
 DRAFT_AFTER_S = 1.0
+GIVE_WAY_S = 0.001
 
 
 class EditingScreen(FindingScreen):
@@ -57,6 +59,8 @@ class EditingScreen(FindingScreen):
         return self.file is not None and self.editor.text != self.file.text
 
     def on_mount(self) -> None:
+        # A thread that checks a long text gives way to a key after this long, at each of the key's steps.
+        sys.setswitchinterval(min(sys.getswitchinterval(), GIVE_WAY_S))
         if self.arl.options.is_polling:
             self.set_interval(LOOK_EVERY_S, self.look_at_disk)
 

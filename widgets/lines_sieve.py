@@ -286,9 +286,9 @@ def nearest(
     while high > 0 and not stop():
         # Near matches come at once, far ones without reading much twice.
         low = max(0, high - stretch)
-        *_, found = (None, *(hit for hit in _hits(source, sieve, low, high, stop) if passes(hit)))
-        if found is not None:
-            return found
+        hits = [hit for hit in _hits(source, sieve, low, high, stop) if passes(hit)]
+        if hits:
+            return hits[-1]
         high, stretch = low, min(2 * stretch, _MOST_STRETCH)
     return None
 

@@ -165,7 +165,8 @@ class LogView(LogSeek, can_focus=True):
         self._place(0)
 
     def action_last(self) -> None:
-        self._place(*self._bottom())
+        if self.is_following:
+            self._place(*self._bottom())
         self.is_following = True
 
     def action_follow(self) -> None:

@@ -93,7 +93,7 @@ def _rollouts(records: "Sequence[Mapping[str, Any]]") -> "list[tuple[str, ...]]"
     from agentic_rl_tui.core.models.alignment import first_difference, turns_of
 
     turns = [turns_of(record) for record in records]
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for record, own in zip(records, turns, strict=True):
         parts = first_difference(turns[0], own)
         failure = record.get("failure") or {}

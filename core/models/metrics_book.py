@@ -116,7 +116,7 @@ def csv_lines(books: Mapping[str, MetricBook]) -> Iterator[str]:
     """
     names = sorted({name for book in books.values() for name in book.series})
     lead = ["job"] if len(books) > 1 else []
-    yield _csv([*lead, "step", *map(_harmless, names)], quotes=csv.QUOTE_NONNUMERIC)
+    yield _csv([*lead, "step", *map(_harmless, names)], is_quoted=True)
     for job, book in books.items():
         for step, values in book.rows():
             cells = [repr(values[name]) if name in values else "" for name in names]
@@ -128,9 +128,11 @@ def _harmless(name: str) -> str:
     return f"'{name}" if name[:1] in ("=", "+", "-", "@") else name
 
 
-def _csv(cells: Sequence[str], *, quotes: int = csv.QUOTE_MINIMAL) -> str:
+def _csv(cells: Sequence[str], *, is_quoted: bool = False) -> str:
     file = io.StringIO()
-    csv.writer(file, quoting=quotes, lineterminator="").writerow(cells)  # type: ignore[call-overload]
+    plain_writer = csv.writer(file, lineterminator="")
+    writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="") if is_quoted else plain_writer
+    writer.writerow(cells)
     return file.getvalue()
 
 

@@ -15,21 +15,12 @@ from textual.timer import Timer
 from agentic_rl_tui.app.cache import read_jobs, write_jobs
 from agentic_rl_tui.app.keymap import bindings
 from agentic_rl_tui.app.poll import Pulse, delay_s
-from agentic_rl_tui.app.present.jobs import (
-    USUAL_COLUMNS,
-    JobRow,
-    counts,
-    every_column,
-    job_columns,
-    job_filter,
-    job_row,
-    kept_row,
-    remembered_rows,
-)
+from agentic_rl_tui.app.present.jobs import JobRow, counts, job_filter, job_row, kept_row, remembered_rows
+from agentic_rl_tui.app.present.jobs_empty import nothing_to_show
 from agentic_rl_tui.app.present.times import short_duration, stale_note
 from agentic_rl_tui.app.screens.base import Layer
-from agentic_rl_tui.app.screens.job_marks import JobMarks
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
+from agentic_rl_tui.app.screens.jobs_columns import JobsColumns
 from agentic_rl_tui.app.screens.jobs_peek import JobPeek
 from agentic_rl_tui.app.surfaces import Outage, state_of
 from agentic_rl_tui.core.i18n import _, ngettext
@@ -42,9 +33,7 @@ from agentic_rl_tui.widgets.prompt import Prompt
 from agentic_rl_tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from agentic_rl_tui.app.screens.columns import Layout
     from agentic_rl_tui.core.models.jobs import Job, JobPage
-    from agentic_rl_tui.widgets.columns import Column
 
 PAGE_SIZE = 100
 MOST_PINNED = 20
@@ -57,7 +46,7 @@ def _is_pinned(row: JobRow) -> bool:
     return row.is_pinned
 
 
-class JobsScreen(JobMarks):
+class JobsScreen(JobsColumns):
     """Keeps the pages read so far; the first is read again at each refresh, further ones when the cursor comes near."""
 
     place = "jobs"
@@ -96,23 +85,10 @@ class JobsScreen(JobMarks):
 
     def body(self) -> ComposeResult:
         yield Heading(id="jobs-heading")
-        table: Table[JobRow] = Table(self._columns(), lambda row: row.job_id, id="jobs-table")
+        table: Table[JobRow] = Table(self.columns(), lambda row: row.job_id, id="jobs-table")
         yield table
         yield Empty(id="jobs-empty")
         yield JobPeek(id="jobs-peek")
-
-    def _chosen_columns(self) -> tuple[str, ...]:
-        wish = self.arl.settings.get("tui.jobs_columns")
-        return tuple(map(str, wish)) if isinstance(wish, list | tuple) else USUAL_COLUMNS
-
-    def _columns(self) -> "tuple[Column[JobRow], ...]":
-        return job_columns(self._chosen_columns(), has_curves=not self.arl.is_slow)
-
-    def line_changed(self) -> None:
-        """The line to the screen counts as slow from now on, or no longer."""
-        self.table.set_columns(self._columns())
-        self._show()
-        self._plan()
 
     @property
     def cursor_id(self) -> str:
@@ -156,6 +132,12 @@ class JobsScreen(JobMarks):
     def on_screen_resume(self) -> None:
         if self._is_known:
             self.load()
+
+    def line_changed(self) -> None:
+        """The line to the screen counts as slow from now on, or no longer."""
+        self.table.set_columns(self.columns())
+        self._show()
+        self._plan()
 
     # What was seen last time
 
@@ -339,26 +321,9 @@ class JobsScreen(JobMarks):
         self.table.set_class(is_empty, "-empty")
         if not is_empty:
             return
-        if self.filter_text and self._jobs:
-            empty.title = _("No job matches the filter")
-            empty.body = ((("esc  ", "$accent bold"), (_("clears it"), "$muted")),)
-        elif self._is_known:
-            empty.title = _("No jobs yet")
-            empty.body = (
-                (("3   ", "$accent bold"), (_("open the job file"), "$muted")),
-                (("f5  ", "$accent bold"), (_("check it and submit"), "$muted")),
-                (("", ""),),
-                ((_("Jobs go on when you leave."), "$faint"),),
-            )
-        elif self.is_stale:
-            empty.title = _("The platform does not answer")
-            empty.body = (
-                (("!   ", "$accent bold"), (_("read the error"), "$muted")),
-                (("^r  ", "$accent bold"), (_("try again now"), "$muted")),
-            )
-        else:
-            empty.title = _("Asking the platform …")
-            empty.body = ()
+        empty.title, empty.body = nothing_to_show(
+            is_filtered=bool(self.filter_text and self._jobs), is_known=self._is_known, is_stale=self.is_stale
+        )
 
     @on(Table.Highlighted)
     def _moved(self) -> None:
@@ -413,33 +378,6 @@ class JobsScreen(JobMarks):
             for row in self.table.rows()
         ]
         return "\n".join(row.rstrip() for row in rows)
-
-    # Columns
-
-    def action_columns(self) -> None:
-        from agentic_rl_tui.app.screens.columns import ColumnPicker, Picked
-
-        shown = [column.key for column in self.table.columns]
-        known = {column.key: Picked(column.key, column.title, column.key in shown) for column in every_column()}
-        keys = [*shown, *(key for key in known if key not in shown)]
-        picker = ColumnPicker([known[key] for key in keys], self.table.order, USUAL_COLUMNS)
-        self.app.push_screen(picker, self._take_layout)
-
-    def _take_layout(self, layout: "Layout | None") -> None:
-        if layout is None:
-            return
-        self.table.set_columns(job_columns(layout.columns, has_curves=not self.arl.is_slow))
-        self.table.order = layout.order
-        is_usual = layout.columns == USUAL_COLUMNS
-        self._prefer("tui.jobs_columns", None if is_usual else list(layout.columns))
-
-    def _prefer(self, key: str, value: object) -> None:
-        if not self.arl.options.keeps_settings:
-            return
-        try:
-            self.arl.prefer(key, value)
-        except ArlError as error:
-            self.arl.fail(error, _("keep the columns"))
 
     # Verbs
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core import paths, sources
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ConfigError, NoKey
 from agentic_rl_tui.core.models.redact import mask, redact
 from agentic_rl_tui.core.sources import DASHSCOPE_URL as DASHSCOPE_URL
@@ -122,7 +122,7 @@ def load(
 
 
 def _profiles(found: sources.Sources, platform: paths.PlatformPaths) -> dict[str, Profile]:
-    profiles = {"local": Profile("local", LOCAL_URL, "built in", socket=platform.socket)}
+    profiles = {"local": Profile("local", LOCAL_URL, N_("built in"), socket=platform.socket)}
     for name, (table, origin) in sources.profile_tables(found).items():
         key = table.get("api_key")
         workspace_id = table.get("workspace_id")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from agentic_rl_tui.core.folders import config_folder
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import N_, _
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def profile_tables(found: Sources) -> dict[str, tuple[dict[str, object], str]]:
     own: dict[str, object] = {
         "base_url": str(found.values.get("base_url", DASHSCOPE_URL)), "workspace_id": workspace_id,
     }  # fmt: skip
-    tables = {"dashscope": (own, found.origins.get("base_url", "built in"))}
+    tables = {"dashscope": (own, found.origins.get("base_url", N_("built in")))}
     for name, (table, origin) in found.tables.items():
         if name == "local":
             continue

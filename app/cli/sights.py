@@ -114,7 +114,7 @@ def proxies(environment: Mapping[str, str]) -> Iterator[Sight]:
 
 def key_and_endpoint(settings: Settings, given: str | None) -> Iterator[Sight]:
     profile = settings.profile
-    yield Sight(OK, _("profile"), f"{profile.name}: {profile.base_url}, {profile.origin}")
+    yield Sight(OK, _("profile"), f"{profile.name}: {profile.base_url}, {_(profile.origin)}")
     try:
         secret = settings.api_key(given)
     except ArlError as error:

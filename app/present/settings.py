@@ -81,7 +81,7 @@ def profile_rows(settings: "Settings", checked: Mapping[str, str], given: str | 
                 name,
                 plain(name, keep_newlines=False),
                 key,
-                profile.origin,
+                _(profile.origin),
                 _("in use") if in_use else "",
                 str(profile.socket) if profile.is_local else plain(profile.base_url, keep_newlines=False),
                 checked.get(name, ""),

@@ -37,7 +37,7 @@ class Answer:
             value = self.body.get(name)
             if isinstance(value, dict):
                 return value
-        raise self.bad(_("the answer has no {names} object").format(names=" or ".join(repr(name) for name in names)))
+        raise self.bad(_("the answer has no {names} object").format(names=", ".join(repr(name) for name in names)))
 
     def text(self, name: str, *, part: str = "output") -> str:
         """A field that must be a text with something in it."""

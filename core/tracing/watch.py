@@ -56,23 +56,23 @@ def install() -> None:
 
 
 def _look_at_forks() -> None:
-    """Pools of processes fork, or start an interpreter anew, which only ``multiprocessing`` tells of."""
+    """Pools of processes fork, or have their children started anew, which only ``multiprocessing`` knows of."""
     global _looks_at_forks
     if not _looks_at_forks:
         _looks_at_forks = True
         os.register_at_fork(after_in_parent=use.note_child)
-    process = sys.modules.get("multiprocessing.popen_spawn_posix")
+    process = sys.modules.get("multiprocessing.process")
     if process is not None:
-        _patch(getattr(process, "Popen", None), "_launch", _launch)
+        _patch(getattr(process, "BaseProcess", None), "start", _start)
 
 
-def _launch(original: Any) -> Any:
+def _start(original: Any) -> Any:
     @wraps(original)
-    def launch(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def start(self: Any, *args: Any, **kwargs: Any) -> Any:
         use.note_child()
         return original(self, *args, **kwargs)
 
-    return launch
+    return start
 
 
 def _patch(cls: Any, method: str, make: Callable[[Any], Any]) -> None:

@@ -104,6 +104,17 @@ CHILDREN = {
                     said = await loop.run_in_executor(pool, calc, "12 * 7")
                 return done(input, {"role": "tool", "content": said})
         """,
+    "a process started anew": """
+        class R(AbstractRolloutProcessor):
+            def process(self, input):
+                where = input.model_resource.base_url, input.model_resource.api_key.get_secret_value()
+                ask = f"chat.completions.create(model='practice', messages={ASK!r})"
+                code = f"import openai; openai.OpenAI(base_url={where[0]!r}, api_key={where[1]!r}).{ask}"
+                child = multiprocessing.get_context("spawn").Process(target=exec, args=(code,))
+                child.start()
+                child.join()
+                return done(input, {"role": "tool", "content": "84"})
+        """,
     "a fork": """
         class R(AbstractRolloutProcessor):
             def process(self, input):
@@ -118,6 +129,8 @@ CHILDREN = {
         """,
 }
 IN_CHILDREN = """
+import multiprocessing
+
 @observe_tool
 def calc(expression):
     return "84"

@@ -32,7 +32,7 @@ from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.groups import bounds
 from agentic_rl_tui.core.models.jobs import Job
 from agentic_rl_tui.widgets.cells import Span
-from agentic_rl_tui.widgets.lines import LineBuffer
+from agentic_rl_tui.widgets.lines_styled import StyledLines
 from agentic_rl_tui.widgets.logview import LogView
 from agentic_rl_tui.widgets.panels import Empty, Note
 from agentic_rl_tui.widgets.sidebyside import SideBySide
@@ -251,7 +251,7 @@ class JobTrajectories(RolloutReader):
 
     def _read_talk(self) -> None:
         record = next((item for item in self.records if str(item.get("rollout", 0)) == self.talking), {})
-        self.talk.source = LineBuffer(conversation(record, is_folded=self.is_folded))
+        self.talk.source = StyledLines(conversation(record, is_folded=self.is_folded))
 
     @on(TalkView.Folded)
     def _fold_talk(self) -> None:

@@ -434,7 +434,11 @@ async def test_a_conversation_is_searched_like_a_log(scenes: Any, settle: Any) -
     app = scenes.app(scenes.sample_backend())
     async with app.run_test(size=(80, 24)) as pilot:
         pane = await to_trajectories(pilot, settle, "enter", "j", "enter", "enter")
-        await pilot.press("slash", *"candles", "enter")
+        await pilot.press("slash", *"90", "enter")
+        await settle(pilot)
+        # Never a colour sequence, which the conversation has of its own.
+        assert "About 90" in pane.talk.source.lines(pane.talk.match_line, pane.talk.match_line + 1)[0]
+        await pilot.press("escape", "slash", *"candles", "enter")
         await settle(pilot)
         assert "candles" in pane.talk.source.lines(pane.talk.match_line, pane.talk.match_line + 1)[0]
         assert app.screen.query_one(KeyBar).hints[-1].label == "clear search"

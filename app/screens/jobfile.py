@@ -105,6 +105,7 @@ class JobFileScreen(JobFileChange):
         self.editor.focus()
 
     def text_loaded(self) -> None:
+        self._was_changed = None
         self.show_heading()
 
     def found_changed(self) -> None:

@@ -40,6 +40,7 @@ class JobFileCheck(EditingScreen):
         self.document: JobDocument | None = None
         self._turn = 0
         self._check_s = 0.0
+        self._was_changed: bool | None = None
         self._timer: Timer | None = None
         self._discovery: Discovery | None = None
 
@@ -49,7 +50,10 @@ class JobFileCheck(EditingScreen):
 
     @on(TextArea.Changed)
     def _edited(self) -> None:
-        self.show_heading()
+        changed = self.is_changed
+        if changed != self._was_changed or self.search_chip():
+            self._was_changed = changed
+            self.show_heading()
         if self._timer is not None:
             self._timer.stop()
         # A file that takes long to check is checked less often, so that typing stays quick.

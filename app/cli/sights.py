@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import LANGUAGES, _, language
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.paths import config_dir, private_dir, state_dir
 from agentic_rl_tui.core.sdk.health import Health
@@ -51,6 +51,7 @@ def versions() -> Iterator[Sight]:
         except PackageNotFoundError:
             yield Sight(WRONG, name, _("not installed"), _("Install agentic-rl-tui again with its dependencies."))
     yield Sight(OK, _("libraries"), ", ".join(found))
+    yield Sight(OK, _("language"), LANGUAGES[language()])
 
 
 def terminal(environment: Mapping[str, str]) -> Iterator[Sight]:
@@ -77,10 +78,21 @@ def terminal(environment: Mapping[str, str]) -> Iterator[Sight]:
 
 def folders(settings: Settings) -> Iterator[Sight]:
     yield _writable(_("state directory"), state_dir())
-    path = config_dir() / "config.toml"
-    yield Sight(OK, _("settings file"), str(path) if path.exists() else _("{path}, not there").format(path=path))
+    yield _settings_file(config_dir() / "config.toml", settings)
     is_there = settings.workspace.is_dir()
     yield Sight(OK if is_there else WRONG, _("workspace"), str(settings.workspace), "" if is_there else _("Make it."))
+
+
+def _settings_file(path: Path, settings: Settings) -> Sight:
+    """Whether others on this machine can read keys that lie in it."""
+    what = _("settings file")
+    if not path.exists():
+        return Sight(OK, what, _("{path}, not there").format(path=path))
+    has_keys = any(profile.stored_key is not None for profile in settings.profiles.values())
+    if has_keys and path.stat().st_mode & 0o077:
+        advice = _("It holds a key and others can read it: chmod 600 {path}").format(path=path)
+        return Sight(WRONG, what, str(path), advice)
+    return Sight(OK, what, str(path))
 
 
 def _writable(what: str, path: Path) -> Sight:

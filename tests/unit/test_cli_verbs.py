@@ -172,6 +172,19 @@ def test_doctor_says_what_to_do_and_shows_no_key(
     assert KEY[-4:] not in text
 
 
+def test_doctor_warns_of_a_key_that_others_can_read(capsys: Captured, tmp_path: Path) -> None:
+    config = tmp_path / "config" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(f'[profiles.mine]\napi_key = "{KEY}"\n')
+    config.chmod(0o644)
+    assert main(["doctor", "-o", "json"]) == exits.REJECTED
+    sights = {sight["what"]: sight for sight in json.loads(capsys.readouterr().out)}
+    assert "chmod 600" in sights["settings file"]["advice"]
+    assert sights["language"]["found"] == "English"
+    config.chmod(0o600)
+    assert main(["doctor"]) == exits.OK
+
+
 def test_doctor_on_the_local_profile_starts_nothing(capsys: Captured, tmp_path: Path) -> None:
     assert main(["doctor"]) == exits.OK
     assert "stopped" in capsys.readouterr().out

@@ -3,16 +3,15 @@
 python -m agentic_rl_tui.core.locale.update
 """
 
+import ast
 import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import product
 from pathlib import Path
 
 from babel.messages.catalog import Catalog, Message
-from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
@@ -21,10 +20,7 @@ from agentic_rl_tui.core.i18n import DOMAIN, LANGUAGES
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 SOURCES = ("app", "core")
-PASSES: tuple[dict[str, tuple[int, ...] | None], ...] = (
-    {"_": None, "N_": None, "ngettext": (1, 2), "Action": (3,), "Verb": (4,)},
-    {"Action": (4,)},
-)
+MARKS = {"_": (0,), "N_": (0,), "ngettext": (0, 1), "Action": (2, 3), "Verb": (3,)}
 """Which arguments of which calls are texts. The tables of actions and verbs need no mark on each of their lines."""
 LEFT_OUT = ("built-in",)
 _HEADER = "# Texts of agentic-rl-tui. Written by `python -m agentic_rl_tui.core.locale.update`; fill in each msgstr."
@@ -58,17 +54,35 @@ def path_of(code: str, ending: str = "po") -> Path:
 def extract() -> Catalog:
     """Every marked text of the sources with the files it stands in."""
     found = Catalog(domain=DOMAIN)
-    for source, keywords in product(SOURCES, PASSES):
-        texts = extract_from_dir(
-            ROOT / source,
-            method_map=[("**.py", "python")],
-            keywords=keywords,
-            directory_filter=lambda folder: Path(folder).name not in LEFT_OUT,
-        )
-        for name, _line, text, _comments, context in texts:
-            # A line number would change the catalogue with every edit of a file.
-            found.add(text, locations=[(f"{source}/{name}", 0)], context=context)
+    for source in SOURCES:
+        for path in sorted((ROOT / source).rglob("*.py")):
+            if not set(LEFT_OUT).intersection(path.parts):
+                for text in marked(path.read_text(encoding="utf-8")):
+                    # A line number would change the catalogue with every edit of a file.
+                    found.add(text, locations=[(path.relative_to(ROOT).as_posix(), 0)])
     return found
+
+
+def marked(source: str) -> Iterator[str | tuple[str, ...]]:
+    """Every marked text of a source, with its plural where it has one.
+
+    Read from the syntax tree: Babel goes by the tokens, and before Python 3.12 a whole f-string is one of them, so
+    that the marks inside would be lost.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        places = MARKS.get(_called(node.func), ())
+        texts = [node.args[place] for place in places if place < len(node.args)]
+        known = tuple(text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str))
+        if _called(node.func) == "ngettext" and len(known) == 2:
+            yield known
+        else:
+            yield from filter(None, known)
+
+
+def _called(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
 
 
 def read(code: str) -> Catalog:

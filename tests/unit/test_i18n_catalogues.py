@@ -67,3 +67,17 @@ def test_plural_texts_need_every_form(forms: tuple[str, ...], missing: list[str]
     catalogue.add(("{count} job", "{count} jobs"), forms)
     assert list(update.untranslated(catalogue)) == missing
     assert list(update.flaws(catalogue)) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ('_("one" " text")', ["one text"]),
+        ("f\"{_('inside a template')} {count}\"", ["inside a template"]),
+        ('ngettext("{count} job", "{count} jobs", count)', [("{count} job", "{count} jobs")]),
+        ('Action("jobs.open", "enter", N_("open"), "open the job")', ["open", "open the job"]),
+        ('_(name) + _("") + other("no text")', []),
+    ],
+)
+def test_every_marked_text_of_a_source_is_found(source: str, texts: list[str | tuple[str, ...]]) -> None:
+    assert sorted(set(update.marked(source)), key=str) == texts

@@ -95,7 +95,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.theme", "f9", N_("theme"), N_("switch between the dark and the light theme")),
     Action("app.settings", "~,f11", N_("settings"), N_("see and change settings, profiles and keys")),
     Action("app.profile", "@", N_("profile"), N_("switch to another profile")),
-    Action("app.bandwidth", "alt+b", N_("slow line"), N_("spare a slow line to the screen, or no longer")),
+    Action("app.bandwidth", "alt+l", N_("slow line"), N_("spare a slow line to the screen, or no longer")),
     Action("app.redraw", "ctrl+l", N_("redraw"), N_("draw the whole screen again")),
     Action("app.leave", "ctrl+q", N_("leave"), N_("leave; jobs go on"), priority=True),
     Action(

@@ -29,13 +29,13 @@ async def test_a_slow_line_is_spared_curves_peek_and_ticks_and_back(scenes: Any,
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         curve = reward_cell(app)
-        await pilot.press("alt+b")
+        await pilot.press("alt+l")
         await settle(pilot)
         assert app.is_slow
         assert app.animation_level == "none"
         assert reward_cell(app).split() == curve.split()[-1:]
         assert app.screen.query_one(JobPeek).row is None
-        await pilot.press("alt+b")
+        await pilot.press("alt+l")
         await settle(pilot)
         assert reward_cell(app) == curve
         assert app.screen.query_one(JobPeek).row is not None
@@ -75,7 +75,7 @@ async def test_a_terminal_that_answers_late_over_ssh_brings_the_offer(
         app.now_s = lambda: 12.0
         app.post_message(events.CursorPosition(1, 1))
         await settle(pilot)
-        assert any("alt+b" in text for text in told(app))
+        assert any("alt+l" in text for text in told(app))
         assert not app.is_slow
 
 

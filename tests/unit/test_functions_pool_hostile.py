@@ -761,5 +761,9 @@ async def test_nothing_is_left_when_the_platform_is_killed(tmp_path: Path) -> No
 
 
 def _below(pid: int, *, deep: bool = False) -> list[int]:
-    found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return []  # it ended between the look at its parent and this one
+    found = [int(child) for child in children.split()]
     return found + [deeper for child in found if deep for deeper in _below(child, deep=True)]

@@ -1,12 +1,14 @@
+from __future__ import annotations
+
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, write
 from agentic_rl_tui.core.i18n import _
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
     from agentic_rl_tui.core.sdk.clone import Cloned, Start
 

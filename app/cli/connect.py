@@ -1,20 +1,24 @@
 """From command-line options to settings and a client."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from logging import Handler, Logger
+    from typing import TypeVar
+
     from agentic_rl_tui.core.sdk import AgenticRL
     from agentic_rl_tui.core.settings import Settings
 
-Result = TypeVar("Result")
+    Result = TypeVar("Result")
 
 
-def settings_of(options: argparse.Namespace) -> "Settings":
+def settings_of(options: argparse.Namespace) -> Settings:
     """Raises ConfigError."""
     from pathlib import Path
 
@@ -29,7 +33,7 @@ def settings_of(options: argparse.Namespace) -> "Settings":
     return settings
 
 
-def with_client(options: argparse.Namespace, work: "Callable[[AgenticRL], Awaitable[Result]]") -> Result:
+def with_client(options: argparse.Namespace, work: Callable[[AgenticRL], Awaitable[Result]]) -> Result:
     """Run `work` with an open client on a fresh event loop."""
     import asyncio
 
@@ -40,8 +44,13 @@ def with_client(options: argparse.Namespace, work: "Callable[[AgenticRL], Awaita
         async with AgenticRL(options.api_key, settings=settings_of(options)) as client:
             return await work(client)
 
-    with _log_on_stderr():
+    logger, handler = _log_on_stderr()
+    level = logger.level
+    try:
         return asyncio.run(session())
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def _without_httpx_command_line() -> None:
@@ -50,8 +59,7 @@ def _without_httpx_command_line() -> None:
         sys.modules["httpx._main"] = None  # type: ignore[assignment] # the way to say that there is no such module
 
 
-@contextmanager
-def _log_on_stderr() -> Iterator[None]:
+def _log_on_stderr() -> tuple[Logger, Handler]:
     """What the client logs, from the level that LOG_LEVEL sets; its logger masks secrets."""
     import logging
 
@@ -59,10 +67,5 @@ def _log_on_stderr() -> Iterator[None]:
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-    level = logger.level
     logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
+    return logger, handler

@@ -1,13 +1,17 @@
+from __future__ import annotations
+
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, output_argument, write
 from agentic_rl_tui.core.i18n import _
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
+    from typing import Any
+
     from agentic_rl_tui.core.sdk.compare import JobComparison
 
 
@@ -32,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _facts(found: "JobComparison", *, with_source: bool) -> dict[str, Any]:
+def _facts(found: JobComparison, *, with_source: bool) -> dict[str, Any]:
     from dataclasses import asdict
 
     from agentic_rl_tui.core.textfile import unified

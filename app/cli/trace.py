@@ -1,17 +1,18 @@
+from __future__ import annotations
+
 import argparse
 import sys
-from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
 from agentic_rl_tui.core.i18n import N_, _, ngettext
-from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.text import plain
 
+TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
+    from typing import Any
+
     from agentic_rl_tui.core.sdk import AgenticRL
     from agentic_rl_tui.core.tracing.model import Run, Span
 
@@ -61,7 +62,7 @@ def _query(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-async def _list(client: "AgenticRL", options: argparse.Namespace) -> int:
+async def _list(client: AgenticRL, options: argparse.Namespace) -> int:
     from agentic_rl_tui.core.sdk.traces import list_traces
 
     runs, total = await list_traces(client.transport, **_query(options))
@@ -77,7 +78,9 @@ async def _list(client: "AgenticRL", options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _row(run: "Run") -> tuple[str, ...]:
+def _row(run: Run) -> tuple[str, ...]:
+    from datetime import datetime
+
     moment = datetime.fromtimestamp(run.started_ns / 1e9).astimezone()
     return (
         run.run_id or run.trace_id,
@@ -93,7 +96,7 @@ def _row(run: "Run") -> tuple[str, ...]:
     )
 
 
-async def _show(client: "AgenticRL", options: argparse.Namespace) -> int:
+async def _show(client: AgenticRL, options: argparse.Namespace) -> int:
     from agentic_rl_tui.core.sdk.traces import read_trace
     from agentic_rl_tui.core.tracing.tree import depth_first
 
@@ -109,14 +112,17 @@ async def _show(client: "AgenticRL", options: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _line(depth: int, span: "Span", begin_ns: int) -> str:
+def _line(depth: int, span: Span, begin_ns: int) -> str:
     offset_s = (span.start_ns - begin_ns) / 1e9
     error = f"  {plain(span.message, keep_newlines=False)}" if span.is_error else ""
     name = plain(span.name, keep_newlines=False)
     return f"{offset_s:9.3f} s {span.duration_s:9.3f} s  {'  ' * depth}{name}{error}"
 
 
-async def _export(client: "AgenticRL", options: argparse.Namespace) -> int:
+async def _export(client: AgenticRL, options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from agentic_rl_tui.core.models.errors import InputError
     from agentic_rl_tui.core.sdk.traces import export_traces
 
     content = await export_traces(client.transport, options.what, **({} if options.what else _query(options)))
@@ -134,7 +140,10 @@ async def _export(client: "AgenticRL", options: argparse.Namespace) -> int:
     return exits.OK
 
 
-async def _import(client: "AgenticRL", options: argparse.Namespace) -> int:
+async def _import(client: AgenticRL, options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from agentic_rl_tui.core.models.errors import InputError
     from agentic_rl_tui.core.sdk.traces import import_traces
 
     for name in options.what:

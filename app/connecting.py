@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on, work
 from textual.message import Message
 from textual.reactive import reactive
-from textual.screen import Screen
 from textual.timer import Timer
 
-from agentic_rl_tui.app.noticing import Noticing
 from agentic_rl_tui.app.present.states import health_look
+from agentic_rl_tui.app.remaking import remade
 from agentic_rl_tui.app.surfaces import state_of
+from agentic_rl_tui.app.telling import Telling
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError, NoKey, Unreachable
 from agentic_rl_tui.widgets.bars import Health
@@ -27,10 +27,9 @@ HEALTH_REMOTE_S = 60.0
 UNUSABLE = ("unreachable", "unauthorized", "failing", "no_key")
 OF_A_PROFILE = ("jobs", "functions", "traces")
 """The places that show what a profile holds; the others show files and stay as they are."""
-_BETWEEN = "between"
 
 
-class Connecting(Noticing):
+class Connecting(Telling):
     """Owns the backend. `settings` says which profile counts."""
 
     backend: reactive["Backend | None"] = reactive(None)
@@ -72,7 +71,7 @@ class Connecting(Noticing):
 
     def show_profile(self) -> None:
         """Before the first frame: nobody watches yet."""
-        self.set_reactive(Connecting.workspace_shown, _home(self.settings.workspace))
+        self.set_reactive(Connecting.workspace_shown, home_path(self.settings.workspace))
         self.set_reactive(Connecting.profile_shown, _label(self.settings))
 
     @work(thread=True, exclusive=True, group="app.connect", exit_on_error=False)
@@ -184,20 +183,10 @@ class Connecting(Noticing):
             await before.close()
         self.settings = event.settings
         self.after_profile()
-        here = self.current_mode
-        if here in OF_A_PROFILE:
-            self.add_mode(_BETWEEN, Screen)
-            await self.switch_mode(_BETWEEN)
-        for name in OF_A_PROFILE:
-            if name in self._screen_stacks:
-                await self.remove_mode(name)
-                self.add_mode(name, type(self).MODES[name])
-        self.profile_shown = _label(self.settings)
-        self.set_health(event.state)
-        self._take(event.backend)
-        if here in OF_A_PROFILE:
-            await self.switch_mode(here)
-            await self.remove_mode(_BETWEEN)
+        async with remade(self, OF_A_PROFILE):
+            self.profile_shown = _label(self.settings)
+            self.set_health(event.state)
+            self._take(event.backend)
         self.say(_("Profile {name} is in use").format(name=self.settings.profile_name))
 
     def before_profile(self) -> None:
@@ -237,7 +226,8 @@ def _label(settings: "Settings") -> str:
     return _("{profile} {key} from {origin}").format(profile=profile.name, key=secret, origin=origin)
 
 
-def _home(path: Path) -> str:
+def home_path(path: Path) -> str:
+    """A path as people write it: from ``~`` where it lies in the home folder."""
     try:
         return f"~/{path.relative_to(Path.home())}" if path != Path.home() else "~"
     except ValueError:

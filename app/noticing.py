@@ -9,17 +9,16 @@ from textual import on, work
 from textual.message import Message
 
 from agentic_rl_tui.app import terminal
+from agentic_rl_tui.app.connecting import Connecting
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import coarse_duration, short_duration
 from agentic_rl_tui.app.stall import FACTOR, FLOOR_S, StallWatch
-from agentic_rl_tui.app.telling import Telling
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.status import JobStatus
 from agentic_rl_tui.core.models.text import plain
 
 if TYPE_CHECKING:
-    from agentic_rl_tui.app.backend import Backend
     from agentic_rl_tui.core.models.jobs import Job
     from agentic_rl_tui.core.notices import Notice
 
@@ -32,7 +31,7 @@ _EVENTS = {
 }
 
 
-class Noticing(Telling):
+class Noticing(Connecting):
     """Every end is told once, every stall once, every channel that fails once."""
 
     ends_told: set[str]
@@ -61,12 +60,11 @@ class Noticing(Telling):
     @work(exclusive=True, group="app.stalls", exit_on_error=False)
     async def _look_at_logs(self, job_ids: list[str]) -> None:
         """A job whose steps stand still may still be writing its log."""
-        backend: Backend | None = getattr(self, "backend", None)
-        if backend is None:
-            return
         for job_id in job_ids:
+            if self.backend is None:
+                return
             try:
-                count = await backend.log_size(job_id)
+                count = await self.backend.log_size(job_id)
             except ArlError:
                 # An outage is told by the list of jobs; nothing is known of the log now.
                 return

@@ -1,29 +1,17 @@
-"""Going to another workspace: its settings count from then on, and every place that shows files begins anew."""
+"""The places of the app by name, key and title."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from agentic_rl_tui.core.i18n import N_
 
-from agentic_rl_tui.core.settings import load
+PLACES = (
+    ("workspace", "1", N_("Workspace")),
+    ("functions", "2", N_("Functions")),
+    ("jobfile", "3", N_("Job file")),
+    ("jobs", "4", N_("Jobs")),
+    ("traces", "5", N_("Traces")),
+)
 
-if TYPE_CHECKING:
-    from agentic_rl_tui.app.tui import ArlApp
 
-FILE_PLACES = ("functions", "jobfile")
-
-
-async def open_workspace(app: "ArlApp", folder: Path) -> None:
-    """Read the settings of a folder and make it the workspace. Raises ConfigError, with everything as it was."""
-    settings = load(workspace=folder.absolute(), profile=app.settings.profile_name)
-    app.settings = settings
-    app.job_file = None
-    for name in FILE_PLACES:
-        if name != app.current_mode:
-            place = type(app).MODES[name]
-            await app.remove_mode(name)
-            app.add_mode(name, place)
-    try:
-        shown = f"~/{settings.workspace.relative_to(Path.home())}"
-    except ValueError:
-        shown = str(settings.workspace)
-    app.workspace_shown = shown
-    app.connect_backend()
+def place_name(name: str | None) -> str | None:
+    """A place by the name somebody typed: ``job-file`` and ``jobfile`` are the same."""
+    plain = (name or "").replace("-", "").replace("_", "").replace(" ", "").lower()
+    return next((place for place, _key, _title in PLACES if place == plain), None)

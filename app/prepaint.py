@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable
 
 from agentic_rl_tui.app.language import cells
-from agentic_rl_tui.app.where import PLACES
+from agentic_rl_tui.app.places import PLACES
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.styles import themes
 
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[0m\x1b[?25h\x1b[?1049l"
 
 
-class Shell:
+class FirstSight:
     """The painted screen. `hand_over` when the app draws itself; `restore` at the very end, always."""
 
     def __init__(self) -> None:

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from agentic_rl_tui.app import keymap
+from agentic_rl_tui.app.places import PLACES
+from agentic_rl_tui.app.remaking import remade
 from agentic_rl_tui.app.returning import Returning
-from agentic_rl_tui.app.where import PLACES
 from agentic_rl_tui.core.i18n import SETTING, _, language, set_language
+from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import PlaceTab
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.settings import Settings
-
-_BETWEEN = "between"
 
 
 class Refitting(Returning):
@@ -41,7 +41,12 @@ class Refitting(Returning):
                 self.set_keymap(mine)
 
     def chosen_theme(self) -> str:
-        raise NotImplementedError
+        """The user's theme; else the terminal's own colours where it has only sixteen, else the dark one."""
+        wish = str(self.settings.get("tui.theme", ""))
+        for name in (wish, f"arl-{wish}"):
+            if name in self.available_themes:
+                return name
+        return themes.ANSI if self.console.color_system == "standard" else themes.DARK
 
     def speak(self) -> None:
         before = language()
@@ -52,20 +57,13 @@ class Refitting(Returning):
 
     async def _show_again(self) -> None:
         """Make every place anew, in the new language. Text that is not saved keeps its screen as it is."""
-        here = self.current_mode
         had_settings = len(self.screen_stack) > 1
         kept = [name for name, stack in self._screen_stacks.items() if any(_is_changed(item) for item in stack)]
-        if here in kept:
+        if self.current_mode in kept:
             self.warn(_("Save the text that is being edited; its screen changes its words when it is opened again"))
             return
-        self.add_mode(_BETWEEN, Screen)
-        await self.switch_mode(_BETWEEN)
-        for name in tuple(self._screen_stacks):
-            if name != _BETWEEN and name not in kept:
-                await self.remove_mode(name)
-                self.add_mode(name, type(self).MODES[name])
-        await self.switch_mode(here)
-        await self.remove_mode(_BETWEEN)
+        async with remade(self, [name for name in self._screen_stacks if name not in kept]):
+            pass
         self.check_health()
         if had_settings:
             self.action_settings()

@@ -1,12 +1,13 @@
 """Coming back to where one was: the view of the last time is shown again, and kept while it changes."""
 
+from abc import abstractmethod
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import work
 
-from agentic_rl_tui.app.connecting import Connecting
+from agentic_rl_tui.app.noticing import Noticing
 from agentic_rl_tui.app.view import View, view_path, write_view
 from agentic_rl_tui.core.i18n import _
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 KEEP_EVERY_S = 2.0
 
 
-class Returning(Connecting):
+class Returning(Noticing):
     """In: `view`, as it was read before the start. A terminal may be lost at any moment, so changes are kept soon."""
 
     view: View = View()
@@ -102,6 +103,6 @@ class Returning(Connecting):
                 self.tell_broken_view(broken.kept_as)
         self._written = self.view
 
+    @abstractmethod
     def open_job(self, job_id: str, *, tab: str = "overview") -> None:
         """Show one job on top of the jobs."""
-        raise NotImplementedError

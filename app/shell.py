@@ -14,10 +14,10 @@ from textual.screen import Screen
 
 from agentic_rl_tui.app import keymap
 from agentic_rl_tui.app.connecting import changed
-from agentic_rl_tui.app.line import Line
+from agentic_rl_tui.app.places import PLACES, place_name
+from agentic_rl_tui.app.slow_line import SlowLine
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog
 from agentic_rl_tui.app.view import View
-from agentic_rl_tui.app.where import PLACES, place_name
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import PlaceTab
@@ -68,7 +68,7 @@ def _place(module: str, name: str) -> Callable[[], Screen[Any]]:
     return make
 
 
-class ArlApp(Line):
+class ArlApp(SlowLine):
     """Owns what all places share: backend, profile, health, problems, the way between places."""
 
     TITLE = "agentic-rl-tui"
@@ -113,8 +113,8 @@ class ArlApp(Line):
         start = place_name(start_place) or place_name(self.view.place) or "jobs"
         # The first place's sheet is read along with the common one: a sheet that comes later is a second parse.
         super().__init__(css_path=[themes.STYLES / "app.tcss", themes.STYLES / f"{start}.tcss"])
-        self.is_slow = self.options.is_slow
-        if self.options.is_still or self.is_slow:
+        self.is_still, self.is_slow = self.options.is_still, self.options.is_slow
+        if self.is_still or self.is_slow:
             self.animation_level = "none"
         self._last_place: str | None = None
         self._current_mode = start
@@ -123,14 +123,6 @@ class ArlApp(Line):
             self.register_theme(theme)
         self.theme = self.chosen_theme()
         self.show_profile()
-
-    def chosen_theme(self) -> str:
-        """The user's theme; else the terminal's own colours where it has only sixteen, else the dark one."""
-        wish = str(self.settings.get("tui.theme", ""))
-        for name in (wish, f"arl-{wish}"):
-            if name in self.available_themes:
-                return name
-        return themes.ANSI if self.console.color_system == "standard" else themes.DARK
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return themes.TOKENS
@@ -151,10 +143,6 @@ class ArlApp(Line):
             gc.enable()
             self.set_timer(CONNECT_AFTER_S, self.connect_backend)
             self.measure_line()
-
-    @property
-    def is_plainly_still(self) -> bool:
-        return self.options.is_still
 
     def _install_keys(self) -> None:
         mine = keymap.user_keys(self.settings.values)

@@ -39,16 +39,16 @@ def run_tui(
     import gc
     import os
 
-    from agentic_rl_tui.app.prepaint import Shell
+    from agentic_rl_tui.app.places import place_name
+    from agentic_rl_tui.app.prepaint import FirstSight
     from agentic_rl_tui.app.view import BrokenView, View, read_view, view_path
-    from agentic_rl_tui.app.where import place_name
 
     # Nothing of the start is garbage; collecting would only delay the first frame.
     gc.disable()
     is_slow = low_bandwidth or settings.get("tui.low_bandwidth") is True
     if is_slow:
         os.environ.setdefault("TEXTUAL_FPS", SLOW_FPS)  # read when textual is first imported
-    sight = Shell()
+    sight = FirstSight()
     try:
         view, broken = View(), None
         try:

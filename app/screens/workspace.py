@@ -14,7 +14,6 @@ from textual.widgets import ContentSwitcher
 
 from agentic_rl_tui.app.external import edit_outside
 from agentic_rl_tui.app.keymap import bindings
-from agentic_rl_tui.app.places import open_workspace
 from agentic_rl_tui.app.present.columns import titled
 from agentic_rl_tui.app.present.times import coarse_duration
 from agentic_rl_tui.app.screens.base import Layer
@@ -24,6 +23,7 @@ from agentic_rl_tui.app.screens.finding import SearchedEditor
 from agentic_rl_tui.app.screens.workspace_checks import FINDING_COLUMNS, FindingRow, WorkspaceChecks
 from agentic_rl_tui.app.screens.workspace_preview import RowPane
 from agentic_rl_tui.app.screens.workspace_tree import COLUMNS, Entry
+from agentic_rl_tui.app.workspaces import open_workspace
 from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError, InputError
 from agentic_rl_tui.core.models.text import plain

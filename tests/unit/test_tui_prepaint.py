@@ -5,12 +5,13 @@ import pty
 import re
 import sys
 import termios
+from contextlib import suppress
 
 import pytest
 from rich.cells import cell_len
 
-from agentic_rl_tui.app.prepaint import Shell, frame
-from agentic_rl_tui.app.where import place_name
+from agentic_rl_tui.app.places import place_name
+from agentic_rl_tui.app.prepaint import FirstSight, frame
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -41,7 +42,7 @@ def test_no_colours_where_the_terminal_or_the_user_has_none(monkeypatch: pytest.
 
 
 def test_what_is_not_a_terminal_stays_clean(capfd: pytest.CaptureFixture[str]) -> None:
-    sight = Shell()
+    sight = FirstSight()
     sight.paint("jobs", "arl-dark")
     sight.restore()
     assert capfd.readouterr() == ("", "")
@@ -56,16 +57,25 @@ def test_a_start_that_fails_gives_the_terminal_back(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(sys, "__stdin__", file_in)
         monkeypatch.setattr(sys, "__stderr__", file_out)
         before = termios.tcgetattr(terminal)
-        sight = Shell()
+        sight = FirstSight()
         sight.paint("jobs", "arl-dark")
         assert not termios.tcgetattr(terminal)[3] & termios.ECHO
         sight.restore()
         sight.restore()
         assert termios.tcgetattr(terminal) == before
-        shown = os.read(main, 65536).decode()
+    shown = _all_of(main).decode()
     assert shown.startswith("\x1b[?1049h")
     assert shown.endswith("\x1b[?1049l")
     os.close(main)
+
+
+def _all_of(main: int) -> bytes:
+    """What was written to a terminal that is closed by now: reading it ends with an error, not with nothing."""
+    found = b""
+    with suppress(OSError):
+        while piece := os.read(main, 65536):
+            found += piece
+    return found
 
 
 def test_places_by_any_spelling() -> None:

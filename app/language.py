@@ -5,8 +5,8 @@ setting is read with the other settings.
 """
 
 import os
-import sys
 
+from agentic_rl_tui.core.folders import USER_FILE, config_folder
 from agentic_rl_tui.core.i18n import SETTING, set_language
 
 VARIABLE = "AGENTIC_RL_LANGUAGE"
@@ -26,23 +26,10 @@ def cells(text: str) -> int:
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def user_file() -> str:
-    """The same path as `core.settings` reads, found without its imports, which cost more than a short command."""
-    folder = os.environ.get("AGENTIC_RL_CONFIG_DIR")
-    if not folder and sys.platform == "linux":
-        base = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
-        folder = os.path.join(base, "agentic-rl-tui")
-    if not folder:
-        from agentic_rl_tui.core.paths import config_dir
-
-        folder = str(config_dir())
-    return os.path.join(folder, "config.toml")
-
-
 def _of_user_file() -> str | None:
     """The setting in the user's file. A file that is no TOML is told of when the settings are read, not here."""
     try:
-        with open(user_file(), "rb") as file:
+        with open(os.path.join(config_folder(), USER_FILE), "rb") as file:
             raw = file.read()
     except OSError:
         return None

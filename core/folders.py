@@ -7,6 +7,8 @@ import os
 import sys
 
 APP = "agentic-rl-tui"
+USER_FILE = "config.toml"
+"""The user's settings, in the config directory."""
 _SYSTEM: str = sys.platform
 
 

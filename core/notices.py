@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from agentic_rl_tui.core.folders import USER_FILE
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError, ConfigError
 from agentic_rl_tui.core.models.redact import redact
@@ -34,7 +35,6 @@ TIMEOUT_S = 10.0
 LONGEST_S = 120.0
 TRIES = 3
 RETRY_S = 1.0
-_USER_FILE = "config.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def channels_of(settings: "Settings") -> Channels:
     """Raises ConfigError for values that cannot be used. What a workspace's file says is not listened to."""
 
     def own(key: str) -> Any:
-        is_own = settings.origins.get(key, "").startswith((str(config_dir() / _USER_FILE), "environment", "flag"))
+        is_own = settings.origins.get(key, "").startswith((str(config_dir() / USER_FILE), "environment", "flag"))
         return settings.get(key) if is_own else None
 
     webhook = str(own("notify.webhook") or "").strip()

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core import paths
+from agentic_rl_tui.core.folders import USER_FILE
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.textfile import write_atomic
 
-USER_FILE = "config.toml"
 _MARK = b"\xef\xbb\xbf"
 
 

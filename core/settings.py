@@ -15,7 +15,6 @@ from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ConfigError, NoKey
 from agentic_rl_tui.core.models.redact import mask, redact
 from agentic_rl_tui.core.sources import DASHSCOPE_URL as DASHSCOPE_URL
-from agentic_rl_tui.core.sources import USER_FILE as USER_FILE
 from agentic_rl_tui.core.sources import WORKSPACE_FILE as WORKSPACE_FILE
 from agentic_rl_tui.core.sources import normalise_url as normalise_url
 

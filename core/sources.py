@@ -6,7 +6,7 @@
 import os
 from collections.abc import Mapping
 
-from agentic_rl_tui.core.folders import config_folder
+from agentic_rl_tui.core.folders import USER_FILE, config_folder
 from agentic_rl_tui.core.i18n import N_, _
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
 WORKSPACE_FILE = "agentic-rl.toml"
-USER_FILE = "config.toml"
 ENVIRONMENT = {
     "base_url": "DASHSCOPE_HTTP_BASE_URL",
     "timeout_s": "HTTP_REQUEST_TIMEOUT",

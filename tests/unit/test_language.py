@@ -1,14 +1,12 @@
 """Which language a start speaks."""
 
-from pathlib import Path
-
 import pytest
 
 from agentic_rl_tui.app import language
 from agentic_rl_tui.app.__main__ import main
 from agentic_rl_tui.core import i18n
+from agentic_rl_tui.core.folders import USER_FILE
 from agentic_rl_tui.core.paths import config_dir
-from agentic_rl_tui.core.settings import USER_FILE
 
 
 @pytest.fixture(autouse=True)
@@ -46,17 +44,6 @@ def test_auto_in_the_setting_asks_the_system(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_file_that_says_nothing_of_use_is_passed_over(text: str) -> None:
     _write(text)
     assert language.speak() == "en"
-
-
-@pytest.mark.parametrize("variables", [{}, {"XDG_CONFIG_HOME": "/elsewhere"}, {"AGENTIC_RL_CONFIG_DIR": "/mine"}])
-def test_the_quick_way_to_the_user_file_is_the_true_one(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
-) -> None:
-    monkeypatch.delenv("AGENTIC_RL_CONFIG_DIR")
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert Path(language.user_file()) == config_dir() / USER_FILE
 
 
 def test_help_is_told_in_the_language_of_the_start(

@@ -1,6 +1,6 @@
 """Text measured in terminal cells: cutting, padding and aligning that stay exact with wide and combining characters."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from rich.cells import cell_len, split_graphemes
@@ -12,6 +12,8 @@ Cell: TypeAlias = str | Line
 Align: TypeAlias = Literal["left", "right", "center"]
 
 ELLIPSIS = "…"
+PIECE_CHARS = 256
+_LONGEST_GRAPHEME = 32
 _JOINER = "\u200d"
 
 
@@ -44,6 +46,22 @@ def cut(text: str, width: int) -> str:
     while start and cell_len(start) > width:
         start = start[:-1]
     return start
+
+
+def in_pieces(line: Iterable[Span]) -> Iterator[Span]:
+    """The same line in spans of at most `PIECE_CHARS`, cut between characters.
+
+    The widths of short texts are remembered; a long one is measured as a whole at every cut that is made in it.
+    """
+    for text, style in line:
+        at = 0
+        while len(text) - at > PIECE_CHARS:
+            end = at + PIECE_CHARS
+            last = split_graphemes(text[end - _LONGEST_GRAPHEME : end])[0][-1][0]
+            end -= _LONGEST_GRAPHEME - last if last else 0
+            yield text[at:end], style
+            at = end
+        yield text[at:], style
 
 
 def clip(text: str, width: int) -> str:

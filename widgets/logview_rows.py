@@ -12,7 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from agentic_rl_tui.widgets import ansi
-from agentic_rl_tui.widgets.cells import Span, fit
+from agentic_rl_tui.widgets.cells import Span, fit, in_pieces
 from agentic_rl_tui.widgets.highlight import highlight, marked, seconds_of
 from agentic_rl_tui.widgets.lines import LineBuffer, LineSource
 from agentic_rl_tui.widgets.lines_sieve import Sifted
@@ -173,7 +173,7 @@ class LogRows(Painted, ScrollView):
         if not self.is_wrapped:
             # What lies right of the screen is not even coloured; escapes take characters but no cells.
             text = text[: 4 * (self._aside + width) + 2048]
-        return Strip(self.segments(self._line_spans(text, length), base))
+        return Strip(self.segments(list(in_pieces(self._line_spans(text, length))), base))
 
     def _height(self, line: int) -> int:
         """Rows that a line takes, with the mark of the time that passed before it."""

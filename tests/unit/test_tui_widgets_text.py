@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from agentic_rl_tui.widgets import ansi
 from agentic_rl_tui.widgets.area import area, nice_bounds
-from agentic_rl_tui.widgets.cells import clip, clip_middle, cut, fit, safe, width_of
+from agentic_rl_tui.widgets.cells import PIECE_CHARS, clip, clip_middle, cut, fit, in_pieces, safe, width_of
 from agentic_rl_tui.widgets.columns import GAP, Column, place
 from agentic_rl_tui.widgets.highlight import TROUBLE, highlight, marked
 from agentic_rl_tui.widgets.spark import bar, sparkline, thin
@@ -168,3 +168,14 @@ def test_scales_hold_their_values(low: float, high: float) -> None:
     assert floor <= low
     assert ceiling >= high
     assert ceiling > floor
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a" * 1000, "长" * 1000, "👩\u200d👩\u200d👧" * 200, "e\u0301" * 500, "é" + "\u0301" * 700]
+)
+def test_a_long_text_in_pieces_is_the_same_text_of_the_same_width(text: str) -> None:
+    pieces = list(in_pieces([(text, "$warn"), ("end", "")]))
+    assert "".join(piece for piece, style in pieces if style) == text
+    assert pieces[-1] == ("end", "")
+    assert all(len(piece) <= PIECE_CHARS for piece, _style in pieces)
+    assert width_of(pieces) == cell_len(text) + 3

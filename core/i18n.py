@@ -69,6 +69,11 @@ def ngettext(singular: str, plural: str, count: int) -> str:
     return singular if count == 1 else plural
 
 
+def pgettext(context: str, text: str) -> str:
+    """The translation of a word that means another thing elsewhere; `context` says which."""
+    return _Current.catalogue.pgettext(context, text) if _Current.catalogue is not None else text
+
+
 def N_(text: str) -> str:  # noqa: N802 - the name that extraction tools look for
     """Mark a text for extraction without translating it here."""
     return text

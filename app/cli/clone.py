@@ -58,12 +58,12 @@ def _list(options: argparse.Namespace) -> int:
         (
             "–" if start.step is None else str(start.step),
             "–" if start.validation is None else f"{start.validation:.3f}",
-            "best" if start.is_best else "output" if start.is_output else "",
+            _("best") if start.is_best else _("output") if start.is_output else "",
             start.name,
         )
         for start in starts
     ]
-    table(("STEP", "VALIDATION", "WHAT", "NAME"), rows)
+    table((_("STEP"), _("VALIDATION"), _("WHAT"), _("NAME")), rows)
     if not rows:
         print(_("{job_id} left no checkpoint to go on from").format(job_id=options.job_id), file=sys.stderr)
     return exits.OK

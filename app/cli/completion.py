@@ -3,13 +3,15 @@ import argparse
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.dispatch import PROGRAM
 from agentic_rl_tui.app.cli.output import write
+from agentic_rl_tui.core.i18n import _
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
-    parser.epilog = (
-        f'bash: eval "$({PROGRAM} completion bash)"   zsh: the same with zsh   fish: {PROGRAM} completion fish | source'
+    told = _(
+        'bash: eval "$({program} completion bash)"   zsh: the same with zsh   fish: {program} completion fish | source'
     )
+    parser.epilog = told.format(program=PROGRAM)
 
 
 def run(options: argparse.Namespace) -> int:

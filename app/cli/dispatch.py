@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from agentic_rl_tui.app.cli import exits
+from agentic_rl_tui.app.cli.helping import Formatter
 from agentic_rl_tui.app.cli.screen import has_screen
 from agentic_rl_tui.app.cli.verbs import VERBS, find
 from agentic_rl_tui.core.i18n import _, ngettext
@@ -25,7 +26,7 @@ class Parser(argparse.ArgumentParser):
         # argparse asks for one at each argument, and measuring the terminal itself it would import half of shutil.
         if self.formatter_class is not argparse.HelpFormatter:
             return super()._get_formatter()
-        return argparse.HelpFormatter(self.prog, width=_columns() - 2)
+        return Formatter(self.prog, width=_columns() - 2)
 
     def error(self, message: str) -> "None":  # type: ignore[override]
         self.print_usage(sys.stderr)

@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
         table(("", _("WHAT"), _("FOUND")), [(GLYPHS[sight.state], sight.what, sight.found) for sight in sights])
         for sight in sights:
             if sight.advice:
-                write(f"{GLYPHS[sight.state]} {sight.what}: {sight.advice}")
+                told = _("{what}: {detail}").format(what=sight.what, detail=sight.advice)
+                write(f"{GLYPHS[sight.state]} {told}")
     else:
         emit([asdict(sight) for sight in sights], options.output)
     return exits.REJECTED if any(sight.state == WRONG for sight in sights) else exits.OK

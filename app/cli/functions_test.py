@@ -256,16 +256,16 @@ def _tell(report: Any, options: argparse.Namespace) -> int:
     facts(
         {
             _("function"): f"{report.classpath.colon} ({report.kind.value})",
-            "status": report.status.value,
-            _("verdict"): report.verdict.value if report.kind is not FunctionKind.ROLLOUT else None,
-            "score": None if report.score is None else f"{report.score:g}",
-            "scores": " ".join(f"{score:g}" for score in report.scores) if len(report.scores) > 1 else None,
+            _("status"): report.status.value,
+            _("verdict"): _(report.verdict.value) if report.kind is not FunctionKind.ROLLOUT else None,
+            _("score"): None if report.score is None else f"{report.score:g}",
+            _("scores"): " ".join(f"{score:g}" for score in report.scores) if len(report.scores) > 1 else None,
             _("latency"): _("{latency:.1f} ms, started in {start:.0f} ms").format(
                 latency=report.latency_s * 1000, start=report.start_s * 1000
             ),
             _("model calls"): _calls_text(report.model_calls),
             _("trace"): None if report.completeness is None else report.completeness.text,
-            "output": report.output,
+            _("output"): report.output,
         }
     )
     if report.waterfall is not None and report.waterfall.rows:

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     rows = [(action, keys) for action, keys in effective(own)]
     if options.output == "table":
         shown = [
-            (keys.replace(",", " "), action.id, _("yours") if action.id in own else "", action.help)
+            (keys.replace(",", " "), action.id, _("yours") if action.id in own else "", _(action.help))
             for action, keys in rows
         ]
         table((_("KEYS"), _("ACTION"), _("FROM"), _("DOES")), shown)

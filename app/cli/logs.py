@@ -125,7 +125,9 @@ async def follow(client: "AgenticRL", job_id: str, offset: int = 0, form: str = 
                 print(plain(str(piece)), file=sys.stderr, flush=True)
         job = await client.get(job_id)
     ended = _("job {name} ({job_id}) {status}").format(name=job.job_name or job_id, job_id=job_id, status=job.status)
-    print(plain(f"{ended}: {job.message}" if job.message else ended), file=sys.stderr)
+    if job.message:
+        ended = _("{what}: {detail}").format(what=ended, detail=job.message)
+    print(plain(ended), file=sys.stderr)
     if form != "table":
         emit(data_of(job), form)
     return exits.OK if job.status == JobStatus.SUCCEEDED else exits.JOB_FAILED

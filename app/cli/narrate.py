@@ -57,7 +57,7 @@ class Narrator:
                 detail = f"  {event.detail}" if event.detail else ""
                 self._line(f"✓ {event.label} ({how}){detail}")
             case StepFailed():
-                self._line(f"✗ {event.label}: {event.error}")
+                self._line("✗ " + _("{what}: {detail}").format(what=event.label, detail=event.error))
             case JobSubmitted():
                 found = _("found again") if event.adopted else event.job.status.lower()
                 told = _("job {name} is {found}: {job_id}")

@@ -103,7 +103,10 @@ def _writable(what: str, path: Path) -> Sight:
         free = shutil.disk_usage(path).free
     except OSError as error:
         return Sight(
-            WRONG, what, f"{path}: {error.strerror}", _("Free it, or set AGENTIC_RL_STATE_DIR to another one.")
+            WRONG,
+            what,
+            _("{what}: {detail}").format(what=path, detail=error.strerror),
+            _("Free it, or set AGENTIC_RL_STATE_DIR to another one."),
         )
     is_full = free < 1 << 30
     advice = _("Less than 1 GiB is free; jobs and logs need room.") if is_full else ""
@@ -126,7 +129,11 @@ def proxies(environment: Mapping[str, str]) -> Iterator[Sight]:
 
 def key_and_endpoint(settings: Settings, given: str | None) -> Iterator[Sight]:
     profile = settings.profile
-    yield Sight(OK, _("profile"), f"{profile.name}: {profile.base_url}, {_(profile.origin)}")
+    yield Sight(
+        OK,
+        _("profile"),
+        _("{name}: {address}, {origin}").format(name=profile.name, address=profile.base_url, origin=_(profile.origin)),
+    )
     try:
         secret = settings.api_key(given)
     except ArlError as error:
@@ -153,5 +160,7 @@ def service(health: Health) -> Sight:
         "failing": _("The service has a fault; try again later."),
     }
     state = OK if health.is_ok else NOTE if health.state == "stopped" else WRONG
-    found = f"{health.state}: {health.detail}" if health.detail else health.state
+    found = health.state
+    if health.detail:
+        found = _("{what}: {detail}").format(what=health.state, detail=health.detail)
     return Sight(state, _("service"), found, advice.get(health.state, ""))

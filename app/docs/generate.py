@@ -175,10 +175,11 @@ def cli() -> str:
 
 def _formatter() -> Any:
     """Help of a fixed width, whatever the terminal is."""
-    from argparse import HelpFormatter
     from functools import partial
 
-    return partial(HelpFormatter, width=100)
+    from agentic_rl_tui.app.cli.helping import Formatter
+
+    return partial(Formatter, width=100)
 
 
 def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.app.keymap import SCOPES, by_id, check_keymap, effective, key_labels, user_keys
-from agentic_rl_tui.core.i18n import LANGUAGES, _
+from agentic_rl_tui.core.i18n import LANGUAGES, _, pgettext
 from agentic_rl_tui.core.known import GROUPS, KNOWN, Known, in_force, shown, wanted
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.text import plain
@@ -157,7 +157,7 @@ def profile_columns() -> tuple[Column[Row], ...]:
         Column("name", _("PROFILE"), lambda row, _width: [(row.name, row.style)], 12, 20),
         Column("used", "", lambda row, _width: [(row.group, "$accent")], 7),
         Column("url", _("ADDRESS"), lambda row, _width: _muted(row.meaning), 24, 60, fold=2),
-        Column("key", _("KEY"), lambda row, _width: [(row.value, "$ink")], 20, 60),
+        Column("key", pgettext("of an account", "KEY"), lambda row, _width: [(row.value, "$ink")], 20, 60),
         Column("check", _("CONNECTION"), lambda row, _width: [(row.note or "–", "$ink")], 14, 50, fold=1),
     )
 

@@ -27,10 +27,10 @@ def checked(plan: PackagePlan, *, functions: Sequence[Function], discovery: Disc
     if functions:
         for kind, classpath in functions:
             problems += _check_class(plan, index, kind, classpath)
-        roots = [(classpath.path, f"holds {classpath.class_name}") for _kind, classpath in functions]
+        roots = [(classpath.path, _holds(classpath.class_name)) for _kind, classpath in functions]
     else:
         found = (discovery or index.scan()).processors
-        roots = [(info.path, f"holds {info.class_name}") for info in found if plan.entry(info.path) is not None]
+        roots = [(info.path, _holds(info.class_name)) for info in found if plan.entry(info.path) is not None]
         problems += _check_left_out(plan, [info.path for info in found])
     graph = follow(plan, index, [*_packages(plan, roots), *roots])
     reasons = graph.reasons
@@ -41,6 +41,10 @@ def checked(plan: PackagePlan, *, functions: Sequence[Function], discovery: Disc
     problems += _check_requirements(plan, graph)
     ordered = sorted({*plan.problems, *problems}, key=lambda item: (item.path, item.line, item.col, item.rule))
     return replace(plan, entries=entries, problems=tuple(ordered))
+
+
+def _holds(class_name: str) -> str:
+    return _("holds {class_name}").format(class_name=class_name)
 
 
 def _as_warning(problem: SourceProblem) -> SourceProblem:

@@ -20,7 +20,7 @@ from agentic_rl_tui.core.i18n import DOMAIN, LANGUAGES
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 SOURCES = ("app", "core")
-MARKS = {"_": (0,), "N_": (0,), "ngettext": (0, 1), "Action": (2, 3), "Verb": (3,)}
+MARKS = {"_": (0,), "N_": (0,), "ngettext": (0, 1), "pgettext": (0, 1), "Action": (2, 3), "Verb": (3,)}
 """Which arguments of which calls are texts. The tables of actions and verbs need no mark on each of their lines."""
 LEFT_OUT = ("built-in",)
 _HEADER = "# Texts of agentic-rl-tui. Written by `python -m agentic_rl_tui.core.locale.update`; fill in each msgstr."
@@ -57,14 +57,15 @@ def extract() -> Catalog:
     for source in SOURCES:
         for path in sorted((ROOT / source).rglob("*.py")):
             if not set(LEFT_OUT).intersection(path.parts):
-                for text in marked(path.read_text(encoding="utf-8")):
-                    # A line number would change the catalogue with every edit of a file.
-                    found.add(text, locations=[(path.relative_to(ROOT).as_posix(), 0)])
+                # A line number would change the catalogue with every edit of a file.
+                place = (path.relative_to(ROOT).as_posix(), 0)
+                for text, context in marked(path.read_text(encoding="utf-8")):
+                    found.add(text, locations=[place], context=context)
     return found
 
 
-def marked(source: str) -> Iterator[str | tuple[str, ...]]:
-    """Every marked text of a source, with its plural where it has one.
+def marked(source: str) -> Iterator[tuple[str | tuple[str, ...], str | None]]:
+    """Every marked text of a source, with its plural where it has one, and its context where it needs one.
 
     Read from the syntax tree: Babel goes by the tokens, and before Python 3.12 a whole f-string is one of them, so
     that the marks inside would be lost.
@@ -76,9 +77,11 @@ def marked(source: str) -> Iterator[str | tuple[str, ...]]:
         texts = [node.args[place] for place in places if place < len(node.args)]
         known = tuple(text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str))
         if _called(node.func) == "ngettext" and len(known) == 2:
-            yield known
+            yield known, None
+        elif _called(node.func) == "pgettext" and len(known) == 2:
+            yield known[1], known[0]
         else:
-            yield from filter(None, known)
+            yield from ((text, None) for text in known if text)
 
 
 def _called(function: ast.expr) -> str:
@@ -99,13 +102,14 @@ def merged(code: str) -> Catalog:
     known = read(code)
     fresh = Catalog(locale=code, domain=DOMAIN, header_comment=_HEADER, fuzzy=False)
     for message in sorted((message for message in extract() if message.id), key=_place):
-        old = known.get(message.id)
-        fresh.add(message.id, old.string if old is not None else None, locations=_files(message))
+        old = known.get(message.id, message.context)
+        translation = old.string if old is not None else None
+        fresh.add(message.id, translation, locations=_files(message), context=message.context)
     return fresh
 
 
 def _place(message: Message) -> tuple[str, str]:
-    return _files(message)[0][0], str(message.id)
+    return _files(message)[0][0], f"{message.id}{message.context or ''}"
 
 
 def _files(message: Message) -> list[tuple[str, int]]:
@@ -130,7 +134,7 @@ def mo_bytes(text: str, code: str) -> bytes:
     lean = _Lean(locale=code, domain=DOMAIN)
     for message in catalogue:
         if message.id and _is_translated(message):
-            lean.add(message.id, message.string)
+            lean.add(message.id, message.string, context=message.context)
     sink = BytesIO()
     write_mo(sink, lean)
     return sink.getvalue()

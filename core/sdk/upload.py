@@ -128,8 +128,10 @@ def _bad_rows(name: str, report: "DatasetReport") -> ConfigError:
     problems = tuple(problem for problem in report.problems if problem.severity == "error")
     told = ngettext("{name} has {count} error", "{name} has {count} errors", report.errors)
     told = told.format(name=name, count=report.errors)
+    if problems:
+        told = _("{what}: {detail}").format(what=told, detail=problems[0])
     return ConfigError(
-        f"{told}: {problems[0]}" if problems else told,
+        told,
         diagnostics=problems,
         advice=_("Correct the rows, or pass force=True (--force) to send the file as it is."),
         number=2061,

@@ -1,6 +1,6 @@
 """What the lines of one job's log become: lines to look at, numbers to draw, errors to point at."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -90,10 +90,6 @@ class JobFeed:
         self.store.append(lines)
         self._read(lines, first)
         return True
-
-    def every_line(self) -> Iterator[str]:
-        for start in range(0, len(self.source), _BATCH_LINES):
-            yield from self.source.lines(start, start + _BATCH_LINES)
 
     def _read(self, lines: Sequence[str], first: int) -> None:
         self.book.feed(lines)

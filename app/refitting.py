@@ -58,7 +58,7 @@ class Refitting(Returning):
     async def _show_again(self) -> None:
         """Make every place anew, in the new language. Text that is not saved keeps its screen as it is."""
         had_settings = len(self.screen_stack) > 1
-        kept = [name for name, stack in self._screen_stacks.items() if any(_is_changed(item) for item in stack)]
+        kept = [name for name, stack in self._screen_stacks.items() if any(map(_is_changed, stack))]
         if self.current_mode in kept:
             self.warn(_("Save the text that is being edited; its screen changes its words when it is opened again"))
             return
@@ -70,4 +70,6 @@ class Refitting(Returning):
 
 
 def _is_changed(screen: "Screen[object]") -> bool:
-    return bool(getattr(screen, "is_changed", False))
+    from agentic_rl_tui.app.screens.base import PlaceScreen
+
+    return isinstance(screen, PlaceScreen) and screen.is_changed

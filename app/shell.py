@@ -189,11 +189,12 @@ class ArlApp(SlowLine):
 
     def open_job_file(self, path: Path) -> None:
         """Go to the job file place with this file."""
+        from agentic_rl_tui.app.screens.jobfile import JobFileScreen
+
         self.job_file = path
         self.action_go("jobfile")
         screen = self.screen
-        opened = getattr(screen, "path", None)
-        if screen.is_mounted and opened != path and hasattr(screen, "open"):
+        if isinstance(screen, JobFileScreen) and screen.is_mounted and screen.path != path:
             screen.open(path)
 
     @property

@@ -32,10 +32,6 @@ class JobNote:
     def is_empty(self) -> bool:
         return not self.text and not self.is_pinned
 
-    @property
-    def first_line(self) -> str:
-        return self.text.partition("\n")[0]
-
 
 class Notes:
     """All notes of one profile. Every change reads the file again under a lock, so two programs lose nothing.

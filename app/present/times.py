@@ -47,15 +47,7 @@ def coarse_duration(seconds: float) -> str:
     return f"{whole}s"
 
 
-def clock_time(seconds: float, zone: tzinfo) -> str:
-    return datetime.fromtimestamp(seconds, zone).strftime("%H:%M:%S")
-
-
 def moment(seconds: float, now: float, zone: tzinfo) -> str:
     """The clock alone on the day of `now`, the date with it on any other."""
     when, today = datetime.fromtimestamp(seconds, zone), datetime.fromtimestamp(now, zone).date()
     return when.strftime("%H:%M:%S" if when.date() == today else "%Y-%m-%d %H:%M")
-
-
-def date_time(seconds: float, zone: tzinfo) -> str:
-    return datetime.fromtimestamp(seconds, zone).strftime("%Y-%m-%d %H:%M:%S")

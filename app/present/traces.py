@@ -21,7 +21,6 @@ from agentic_rl_tui.widgets.spark import EIGHTHS
 
 LINE_CHARS = 2_000
 """Longer lines of a payload are shown in pieces, so that one of megabytes scrolls like any other."""
-NOT_TRACED = N_("not traced")
 
 _ENDS = {
     "ok": Look("✔", N_("ok"), "$succeeded"),

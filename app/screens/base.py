@@ -75,6 +75,11 @@ class PlaceScreen(Reporting[None]):
         yield from ()
 
     @property
+    def is_changed(self) -> bool:
+        """Whether it holds text that is not saved."""
+        return False
+
+    @property
     def prompt(self) -> Prompt:
         return self.query_one(Prompt)
 

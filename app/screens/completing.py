@@ -1,5 +1,6 @@
 """A place with an editor that offers what can be typed at the cursor."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -36,9 +37,9 @@ class CompletingScreen(PlaceScreen):
         self._offers: tuple[Completion, ...] = ()
 
     @property
+    @abstractmethod
     def completed(self) -> CodeEditor:
         """The editor."""
-        raise NotImplementedError
 
     def completer(self) -> "Completer | None":
         """What looks for completions of the text as it is now; None where nothing can be offered."""

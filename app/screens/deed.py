@@ -1,5 +1,6 @@
 """A dialog around something that takes several steps: asked for, watched, stopped, and tried again where it failed."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -58,26 +59,27 @@ class DeedDialog(Dialog[Result | None], Generic[Result]):
     # What a subclass says and does
 
     @property
+    @abstractmethod
     def question(self) -> str:
-        raise NotImplementedError
+        """The title before it begins."""
 
     @property
     def title_while_running(self) -> str:
         return self.question
 
     @property
+    @abstractmethod
     def verb(self) -> str:
-        """The word on the button, and what it is after a failure."""
-        raise NotImplementedError
+        """The word on the button."""
 
     @property
     def verb_again(self) -> str:
         return _("Try again")
 
     @property
+    @abstractmethod
     def doing(self) -> str:
         """The deed in words that follow ``Could not``."""
-        raise NotImplementedError
 
     def before_lines(self) -> list[tuple[Span, ...]]:
         """What is shown before it begins."""
@@ -87,13 +89,13 @@ class DeedDialog(Dialog[Result | None], Generic[Result]):
         """The reason why it cannot begin; None where it can."""
         return None
 
+    @abstractmethod
     async def perform(self, backend: Backend) -> Result:
         """Do it. Raises ArlError; `tell` is given every step."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stopped_words(self, done: list[StepLine]) -> str:
         """What had happened when it was stopped. done: the steps that had ended."""
-        raise NotImplementedError
 
     # The frame
 

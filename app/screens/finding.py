@@ -1,5 +1,6 @@
 """Words in the text that is edited: found while they are typed, counted, gone through; and lines by their number."""
 
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,8 +60,9 @@ class FindingScreen(PlaceScreen):
         self._begin = (0, 0)
 
     @property
+    @abstractmethod
     def searched(self) -> CodeEditor:
-        raise NotImplementedError
+        """The editor."""
 
     def found_changed(self) -> None:
         """A subclass shows the chip."""

@@ -164,7 +164,7 @@ class JobScreen(JobPanes, JobMarks):
             self.leave_screen()
             return
         self._show()
-        self._plan(getattr(event.error, "retry_after_s", None))
+        self._plan(event.error.retry_after_s)
 
     def _plan(self, retry_after_s: float | None = None) -> None:
         if self._timer is not None:

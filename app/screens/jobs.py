@@ -204,7 +204,7 @@ class JobsScreen(JobsColumns):
             self.arl.fail(event.error, _("refresh the jobs"))
         self.arl.set_health(state_of(event.error))
         self._show()
-        self._plan(getattr(event.error, "retry_after_s", None))
+        self._plan(event.error.retry_after_s)
 
     def _plan(self, retry_after_s: float | None = None) -> None:
         """Set the one timer for the next refresh; a place that nobody sees asks nothing."""

@@ -193,16 +193,6 @@ class TrajectoryReader:
         found = [entry for entry in self.entries(step=step, phase=phase) if entry.sample == sample]
         return self._read(sorted(found, key=lambda entry: entry.rollout))
 
-    def trajectory(self, step: int, sample: int, rollout: int, *, phase: str = "train") -> dict[str, Any] | None:
-        for entry in self.entries(step=step, phase=phase):
-            if entry.sample == sample and entry.rollout == rollout:
-                return self._read([entry])[0]
-        return None
-
-    def of_sample(self, sample: int, *, phase: str = "train") -> list[Entry]:
-        """Where a sample came up over all steps."""
-        return [entry for entry in self.entries(phase=phase) if entry.sample == sample]
-
     def _read(self, entries: Sequence[Entry]) -> list[dict[str, Any]]:
         if not entries:
             return []

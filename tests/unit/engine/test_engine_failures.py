@@ -43,8 +43,7 @@ async def test_failed_rollouts_are_no_zeros(bench: Any, kit: Any) -> None:
     reader = TrajectoryReader(bench.artefacts / job.job_id)
     sample = reader.samples(1)[0]
     assert (sample["failed_rollouts"], sample["rewards"][0]) == (1, None)
-    failed = reader.trajectory(1, sample["sample"], 0)
-    assert failed is not None
+    failed = reader.group(1, sample["sample"])[0]
     assert failed["failure"]["type"] == "KeyError"
     assert failed["attempt"] == 2
 

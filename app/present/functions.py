@@ -80,8 +80,9 @@ def sections(row: FunctionRow, now_s: float) -> tuple[Section, ...]:
         ways = _("async, setup once a worker") if info.is_async else _("sync, setup once a worker")
     else:
         ways = _("async") if info.is_async else _("sync")
+    traits = _("{kind}, {ways}").format(kind=kind_word(info.kind.value), ways=ways)
     facts = [
-        Fact(_("class"), [(info.class_name, "$ink bold"), (f"  {kind_word(info.kind.value)}, {ways}", "$muted")]),
+        Fact(_("class"), [(info.class_name, "$ink bold"), (f"  {traits}", "$muted")]),
         Fact(_("place"), [(clean(f"{info.path}:{info.line}"), "$muted")]),
     ]
     for sub in info.sub_rewards:

@@ -17,6 +17,7 @@ from agentic_rl_tui.app.screens.completing import CompletingScreen
 from agentic_rl_tui.app.screens.functions_list import FunctionsList
 from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ArlError, InputError
+from agentic_rl_tui.core.models.jsonwords import in_words
 from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.codeeditor import CodeEditor, Mark
 from agentic_rl_tui.widgets.panels import Note
@@ -219,7 +220,7 @@ class FunctionsInput(CompletingScreen, FunctionsList):
         except (json.JSONDecodeError, RecursionError) as error:
             line, col = getattr(error, "lineno", 1), getattr(error, "colno", 1)
             mark = Mark(line - 1, col - 1, col, "✗", "$failed")
-            words = f"{line}:{col} {getattr(error, 'msg', error)}"
+            words = f"{line}:{col} {in_words(getattr(error, 'msg', str(error)))}"
             self.post_message(self.InputChecked((mark,), (("✗ ", "$failed"), (words, "$ink")), False))
             return
         problems = check_input(row.info.kind, payload)

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from agentic_rl_tui.app.screens.base import Dialog
 from agentic_rl_tui.app.surfaces import Problem
-from agentic_rl_tui.core.i18n import _
+from agentic_rl_tui.core.i18n import _, pgettext
 from agentic_rl_tui.widgets.cells import Cell, Span
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.panels import Empty, Note
@@ -29,7 +29,7 @@ def _why(item: Numbered, _width: int) -> Cell:
 
 def _columns() -> tuple[Column[Numbered], ...]:
     return (
-        Column("at", _("TIME"), _when, 8),
+        Column("at", pgettext("of a clock", "TIME"), _when, 8),
         Column("doing", _("WHAT"), lambda item, _width: [(item[1].title, "$failed")], 26, 44),
         Column("message", _("WHY"), _why, 20, 100, fold=1),
     )

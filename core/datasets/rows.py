@@ -17,6 +17,7 @@ from agentic_rl_tui.core.datasets.report import CheckCanceled
 from agentic_rl_tui.core.datasets.search import Matcher, matcher
 from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.jsonwords import in_words
 
 _SPACE = b" \t\r\n"
 _SEARCH_BYTES = 1 << 20
@@ -74,7 +75,7 @@ class RowIndex:
             value = orjson.loads(raw)
         except orjson.JSONDecodeError as error:
             raise RowUnreadable(
-                _("{file}:{line} is no JSON: {msg}").format(file=self.path.name, line=line, msg=error.msg)
+                _("{file}:{line} is no JSON: {msg}").format(file=self.path.name, line=line, msg=in_words(error.msg))
             ) from error
         if type(value) is not dict:
             raise RowUnreadable(_("{file}:{line} is no JSON object").format(file=self.path.name, line=line))

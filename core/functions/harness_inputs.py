@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from agentic_rl_tui.core.functions.processors.models import GroupRewardInput, RewardInput, RolloutInput
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
+from agentic_rl_tui.core.models.jsonwords import in_words
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.redact import mask
 
@@ -120,7 +121,7 @@ def _parse(raw: bytes, name: str) -> Payload:
     except orjson.JSONDecodeError as error:
         raise InputError(
             _("{name} is no JSON: {msg} in line {lineno}, column {colno}").format(
-                name=name, msg=error.msg, lineno=error.lineno, colno=error.colno
+                name=name, msg=in_words(error.msg), lineno=error.lineno, colno=error.colno
             )
         ) from error
     if not isinstance(value, dict):

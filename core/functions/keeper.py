@@ -68,7 +68,7 @@ class Exit:
         try:
             name = signal.Signals(-self.code).name
         except ValueError:
-            name = f"signal {-self.code}"
+            name = _("signal {number}").format(number=-self.code)
         hint = {
             "SIGKILL": _(": by itself, by another process, or by the system for lack of memory"),
             "SIGSEGV": _(": a crash in native code, or recursion too deep for the stack"),

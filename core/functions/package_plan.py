@@ -115,7 +115,12 @@ class PackagePlan:
         """
         settings = options or ScriptOptions.of_environment(self.requirements)
         content = start_script(kind, classpath, settings)
-        return replace(self, script=generated(START_SCRIPT, content, f"starts {classpath.dotted}", is_executable=True))
+        return replace(
+            self,
+            script=generated(
+                START_SCRIPT, content, _("starts {function}").format(function=classpath.dotted), is_executable=True
+            ),
+        )
 
     @cached_property
     def _by_path(self) -> dict[str, PackageEntry]:

@@ -200,7 +200,7 @@ def _check_tracing(found: Requirements) -> Iterator[SourceProblem]:
         item = found.by_name.get(name)
         if item is not None and not item.specifier.startswith("=="):
             message = _("{name} has no fixed version, so traces may stop when a new one appears").format(name=name)
-            advice = f"Write {name}=={TRACING_PINS[name]}."
+            advice = _("Write {name}=={version}.").format(name=name, version=TRACING_PINS[name])
             yield _problem(found, item, "requirements-tracing", message, Severity.WARNING, advice)
 
 

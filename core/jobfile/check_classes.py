@@ -77,7 +77,8 @@ def _check_classpath(context: Context, view: FunctionView, path: Path, text: str
         classpath = ClassPath.parse(text)
     except BadClassPath as error:
         message = str(error)
-        context.report_at("classpath-form", path, message[:1].upper() + message[1:] + ".")
+        message = _("{problem}.").format(problem=message[:1].upper() + message[1:])
+        context.report_at("classpath-form", path, message)
         return
     if _COLON_FORM.fullmatch(text.strip()):
         fix = context.fix(_("Write {text}").format(text=classpath.dotted), context.set(path, classpath.dotted))

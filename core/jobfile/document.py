@@ -186,7 +186,7 @@ def _check_text(context: Context) -> None:
 
 def _report_syntax(context: Context, problem: SyntaxProblem) -> None:
     place = (problem.start, problem.end)
-    message = problem.message[:1].upper() + problem.message[1:] + "."
+    message = _("{problem}.").format(problem=problem.message[:1].upper() + problem.message[1:])
     if problem.kind == "tab":
         text = context.source.text[problem.start : problem.end]
         fix = Fix(_("Indent with spaces"), (TextEdit(problem.start, problem.end, text.replace("\t", "  ")),))

@@ -198,7 +198,7 @@ class ValueReader:
         fixed = render_number(number)
         fix = self._rewrite(_("Write {text}").format(text=fixed), node, fixed)
         if reading.oddity is Oddity.UNDERSCORES:
-            self._report("ambiguous-value", node, f"{key.name}: {value} {_disagreement(reading)}.", fix)
+            self._report("ambiguous-value", node, _differs(key, value, reading), fix)
         elif node.tag != GIVEN:
             self._report(
                 "quoted-number",
@@ -221,7 +221,7 @@ class ValueReader:
             return
         text = render_number(value)
         fix = self._rewrite(_("Write {text}").format(text=text), node, text)
-        self._report("ambiguous-value", node, f"{key.name}: {node.value} {_disagreement(reading)}.", fix)
+        self._report("ambiguous-value", node, _differs(key, node.value, reading), fix)
 
     def _outside(self, node: Node, key: Key, value: int | float) -> Any:
         if key.name in _THRESHOLDS and 1 < value <= 100:
@@ -252,7 +252,7 @@ class ValueReader:
         if reading.oddity is Oddity.BOOLEAN_WORD:
             word = "true" if reading.old else "false"
             fix = self._rewrite(_("Write {text}").format(text=word), node, word)
-            self._report("ambiguous-value", node, f"{key.name}: {node.value} {_disagreement(reading)}.", fix)
+            self._report("ambiguous-value", node, _differs(key, node.value, reading), fix)
             return bool(reading.old)
         if isinstance(reading.value, str) and reading.value.lower() in ("true", "false"):
             word = reading.value.lower()
@@ -321,6 +321,11 @@ _ARTICLES = {
 
 def _article(key: Key) -> str:
     return _(_ARTICLES[key.kind])
+
+
+def _differs(key: Key, value: object, reading: Reading) -> str:
+    told = _("{name}: {value} {difference}.")
+    return told.format(name=key.name, value=value, difference=_disagreement(reading))
 
 
 def _disagreement(reading: Reading) -> str:

@@ -9,6 +9,7 @@ import orjson
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.jsonwords import in_words
 
 
 def read_input(given: Mapping[str, Any] | str | Path, *, base: Path) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def _parsed(text: str, where: str) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         raise InputError(
             _("{where} is not JSON: {msg} at line {lineno}, column {colno}").format(
-                where=where, msg=error.msg, lineno=error.lineno, colno=error.colno
+                where=where, msg=in_words(error.msg), lineno=error.lineno, colno=error.colno
             )
         ) from error
     if not isinstance(value, dict):

@@ -20,6 +20,7 @@ sys.path.insert(0, str(HERE))
 import scenes  # noqa: E402
 
 from agentic_rl_tui.app.tui import ArlApp  # noqa: E402
+from agentic_rl_tui.core.i18n import set_language  # noqa: E402
 from agentic_rl_tui.core.templates import TEMPLATES, write_workspace  # noqa: E402
 
 WIDE, SMALL, HUGE = (120, 40), (80, 24), (200, 60)
@@ -34,6 +35,7 @@ class Shot:
     size: tuple[int, int] = WIDE
     place: str = "jobs"
     theme: str = "dark"
+    language: str = "en"
     backend: Callable[[], Any] = scenes.sample_backend
 
 
@@ -47,11 +49,19 @@ SHOTS = (
     Shot("job-failed", ("j", "j", "j", "enter")),
     Shot("job-log", ("l",)),
     Shot("job-metrics", ("enter", "]", "]")),
-    Shot("job-trajectory", ("enter", "[", "[", "enter", "j", "enter")),
+    Shot("job-samples", ("enter", "[", "[", "enter")),
+    Shot("job-group", ("enter", "[", "[", "enter", "j", "enter")),
+    Shot("job-trajectory", ("enter", "[", "[", "enter", "j", "enter", "right", "enter")),
+    Shot("jobs-columns", ("T",)),
     Shot("workspace", ("j",) * 5, place="workspace"),
     Shot("functions", ("j", "j"), place="functions"),
     Shot("job-file", place="jobfile"),
+    Shot("job-file-chinese", place="jobfile", language="zh_CN"),
     Shot("submit", ("f5",), place="jobfile"),
+    Shot("traces", place="traces"),
+    Shot("trace", ("enter",), place="traces"),
+    Shot("settings", ("~",)),
+    Shot("jobs-chinese", language="zh_CN"),
     Shot("confirm", ("x",)),
     Shot("help", ("question_mark",)),
     Shot("palette", ("ctrl+p",)),
@@ -69,6 +79,7 @@ async def settled(pilot: Any) -> None:
 
 
 async def take(shot: Shot, workspace: Path) -> str:
+    set_language(shot.language)
     app: ArlApp = scenes.app(
         shot.backend(),
         workspace,

@@ -23,7 +23,7 @@ from agentic_rl_tui.app.screens.finding import SearchedEditor
 from agentic_rl_tui.app.screens.workspace_checks import FINDING_COLUMNS, FindingRow, WorkspaceChecks
 from agentic_rl_tui.app.screens.workspace_preview import RowPane
 from agentic_rl_tui.app.screens.workspace_tree import COLUMNS, Entry
-from agentic_rl_tui.app.workspaces import open_workspace
+from agentic_rl_tui.app.workspace_switch import open_workspace
 from agentic_rl_tui.core.i18n import _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError, InputError
 from agentic_rl_tui.core.models.text import plain

@@ -79,18 +79,26 @@ class Noticing(Connecting):
                 text = _("{text}; a step usually takes {usual}").format(text=text, usual=short_duration(usual))
             self._tell(job, "stalled", text, "◒", "warning")
 
-    def tell_end(self, job: "Job") -> None:
-        """A job that was watched has ended."""
+    def tell_end(self, job: "Job", *, text: str = "", is_shown: bool = True) -> None:
+        """A job that was watched has ended. text: other words than its state; is_shown: with a toast and the bell."""
         if job.job_id in self.ends_told:
             return
         self.ends_told.add(job.job_id)
         look = job_look(job.status)
         severity: Literal["information", "error"] = "error" if job.status == JobStatus.FAILED else "information"
         event = _EVENTS.get(JobStatus(job.status), job.status.lower()) if job.status in _EVENTS else "ended"
-        self._tell(job, event, look.word, look.glyph, severity)
+        if is_shown:
+            self._show_notice(job, text or look.word, look.glyph, severity)
+        self._spread(job, event, text or look.word)
 
     def _tell(
         self, job: "Job", event: str, text: str, glyph: str, severity: Literal["information", "warning", "error"]
+    ) -> None:
+        self._show_notice(job, text, glyph, severity)
+        self._spread(job, event, text)
+
+    def _show_notice(
+        self, job: "Job", text: str, glyph: str, severity: Literal["information", "warning", "error"]
     ) -> None:
         name = plain(job.job_name or job.job_id, keep_newlines=False)
         self.notify(f"{glyph} {text}", title=name, severity=severity, timeout=8, markup=False)
@@ -98,6 +106,9 @@ class Noticing(Connecting):
             self.bell()
         form = str(self.settings.get("notify.terminal", "auto"))
         self.to_terminal(terminal.notice(name, text, form if form in terminal.FORMS else "auto", os.environ))
+
+    def _spread(self, job: "Job", event: str, text: str) -> None:
+        """To the command and the webhook."""
         from agentic_rl_tui.core.notices import notice_of
 
         self._send(notice_of(job, event, text, profile=self.settings.profile_name, at=self.clock()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from agentic_rl_tui.app.noticing import Noticing
+from agentic_rl_tui.app.missed import MissedEnds
 from agentic_rl_tui.app.view import View, view_path, write_view
 from agentic_rl_tui.core.i18n import _
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KEEP_EVERY_S = 2.0
 
 
-class Returning(Noticing):
+class Returning(MissedEnds):
     """In: `view`, as it was read before the start. A terminal may be lost at any moment, so changes are kept soon."""
 
     view: View = View()
@@ -74,6 +74,7 @@ class Returning(Noticing):
 
     def watch_backend(self) -> None:
         if self.backend is not None:
+            self.await_ends(is_listed=self.jobs_screen() is not None)
             self.call_later(self.reopen_job)
 
     def reopen_job(self) -> None:

@@ -1,5 +1,6 @@
 """Stalls and ends, as they are seen and told."""
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -76,3 +77,46 @@ async def test_an_end_reaches_the_command_and_a_failing_one_is_told_once(
             app.tell_end(job)
             await settle(pilot)
         assert [item.title for item in app.problems.items] == ["Could not send the notice"]
+
+
+async def test_what_ended_while_the_app_was_closed_is_told_once_wherever_one_starts(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    running, queued = list(backend.store)[:2]
+
+    async def visit(place: str) -> list[str]:
+        app = scenes.app(backend, keeps_jobs=True, start_place=place)
+        async with app.run_test(size=SIZE) as pilot:
+            await settle(pilot)
+            await pilot.press("4")
+            await settle(pilot)
+            return told(app)
+
+    def ends(job_id: str, status: str) -> None:
+        backend.store[job_id] = backend.store[job_id].model_copy(update={"status": status})
+
+    assert await visit("jobs") == []
+    ends(running, "SUCCEEDED")
+    assert await visit("jobs") == ["calc-agent-3f2a: ✔ succeeded while the app was closed"]
+    assert await visit("jobs") == []
+    ends(queued, "FAILED")
+    assert await visit("functions") == ["calc-opd-9bc1: ✗ failed while the app was closed"]
+    assert await visit("functions") == []
+
+
+async def test_many_missed_ends_are_one_sentence_and_another_profile_tells_its_own(scenes: Any, settle: Any) -> None:
+    many = scenes.FakeBackend([scenes.job(number, f"job-{number}", "RUNNING", 60) for number in range(5)])
+    app = scenes.app(many, keeps_jobs=True)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+    for job_id, job in list(many.store.items()):
+        many.store[job_id] = job.model_copy(update={"status": "CANCELED"})
+    app = scenes.app(many, keeps_jobs=True)
+    far = dataclasses.replace(app.settings.profile, name="far", base_url="https://far.example/api/v1")
+    app.settings = dataclasses.replace(app.settings, profiles={"far": far}, profile_name="far")
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        assert told(app) == []
+    app = scenes.app(many, keeps_jobs=True)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        assert [note.message for note in app._notifications] == ["5 jobs ended while the app was closed"]

@@ -6,7 +6,7 @@ import sys
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.connect import with_client
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
-from agentic_rl_tui.core.i18n import N_, _, ngettext
+from agentic_rl_tui.core.i18n import _, ngettext, pgettext
 from agentic_rl_tui.core.models.text import plain
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.tracing.model import Run, Span
 
 _ACTIONS = ("list", "show", "export", "import")
-_COLUMNS = (
-    N_("RUN"), N_("WHEN"), N_("FUNCTION"), N_("ROLLOUT"), N_("ENDED"), N_("SECONDS"), "LLM", N_("TOOLS"),
-    N_("TOKENS"), N_("ERRORS"),
-)  # fmt: skip
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +47,13 @@ def run(options: argparse.Namespace) -> int:
     return with_client(options, lambda client: work(client, options))
 
 
+def _headings() -> tuple[str, ...]:
+    return (
+        _("RUN"), _("WHEN"), _("FUNCTION"), _("ROLLOUT"), pgettext("of a run", "ENDED"), _("SECONDS"), "LLM",
+        _("TOOLS"), _("TOKENS"), _("ERRORS"),
+    )  # fmt: skip
+
+
 def _query(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "job_id": options.job,
@@ -69,7 +72,7 @@ async def _list(client: AgenticRL, options: argparse.Namespace) -> int:
     if options.output != "table":
         emit({"total": total, "runs": [run.record() for run in runs]}, options.output)
         return exits.OK
-    table([_(column) for column in _COLUMNS], [_row(run) for run in runs])
+    table(_headings(), [_row(run) for run in runs])
     if len(runs) < total:
         told = ngettext(
             "{shown} of {count} run; --limit shows more", "{shown} of {count} runs; --limit shows more", total

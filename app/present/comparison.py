@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from agentic_rl_tui.app.present.kinds import kind_word
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
@@ -90,7 +91,7 @@ def _blank(line: Line) -> Iterator[Line]:
 
 
 def _function(change: "FunctionChange") -> Iterator[Line]:
-    name = f"{change.kind.replace('_', ' ')} {_clean(change.name)}"
+    name = f"{kind_word(change.kind)} {_clean(change.name)}"
     if change.state == "changed":
         yield "-", 0, 0, f"{name}  {change.old[:_HASH]}"
         yield "+", 0, 0, f"{name}  {change.new[:_HASH]}"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
+from agentic_rl_tui.app.present.kinds import kind_word
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import moment, parse_time, short_duration
 from agentic_rl_tui.app.present.traces import tracing_lines
@@ -133,7 +134,7 @@ def _functions(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
         failures = sum(dict(item.get("failures") or {}).values())
         if failures:
             value.append((_("  {count} failed").format(count=failures), "$failed"))
-        found.append(Fact(clean(item.get("kind", "function")).replace("_", " "), value))
+        found.append(Fact(kind_word(clean(item.get("kind", "function"))), value))
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentic_rl_tui.app.present.states import Look
 from agentic_rl_tui.app.present.times import moment
-from agentic_rl_tui.core.i18n import N_, _, ngettext
+from agentic_rl_tui.core.i18n import N_, _, ngettext, pgettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.tracing.model import Counted, Run, Span
@@ -70,7 +70,7 @@ def run_columns(now: Callable[[], float], zone: Callable[[], tzinfo], *, with_jo
     columns: list[Column[Run]] = [
         Column("when", _("WHEN"), when, 16, sort=lambda run: run.started_ns, reverse=True),
         Column("function", _("FUNCTION"), _function, 14, 28, sort=lambda run: run.function),
-        Column("end", _("ENDED"), _end, 11, sort=lambda run: run.status),
+        Column("end", pgettext("of a run", "ENDED"), _end, 11, sort=lambda run: run.status),
         Column("time", _("TIME"), _time, 8, align="right", sort=lambda run: run.duration_s, reverse=True),
         Column("llm", "LLM", lambda run, _w: counted(run.completeness.llm), 7, align="right", sort=_missing),
         Column("tools", _("TOOLS"), lambda run, _w: counted(run.completeness.tools), 7, align="right", fold=1),

@@ -1,7 +1,7 @@
 """What a try of a function takes from the workspace around it: inputs, the job's settings, a model for rollouts."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import orjson
 from agentic_rl_tui.core.functions.harness import TrialOptions
 from agentic_rl_tui.core.functions.harness_inputs import ModelResource, check_input
 from agentic_rl_tui.core.functions.harness_trial import DEFAULT_TIMEOUT_S
-from agentic_rl_tui.core.jobfile import load
+from agentic_rl_tui.core.jobfile import FunctionSpec, load
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.kinds import FunctionKind
 from agentic_rl_tui.core.models.processors import BadClassPath, ProcessorInfo
@@ -62,6 +62,26 @@ def data_files(workspace: Path) -> list[Path]:
 
 def options_for(workspace: Path, info: ProcessorInfo) -> TrialOptions:
     """The settings that the first job file naming a class gives it."""
+    spec = next(_specs_of(workspace, info), None)
+    if spec is None:
+        return TrialOptions()
+    return TrialOptions(
+        timeout_s=float(spec.timeout or DEFAULT_TIMEOUT_S),
+        env={key: str(value) for key, value in ((spec.runtime and spec.runtime.env) or {}).items()},
+        weight=1.0 if spec.weight is None else spec.weight,
+        metric_weights=spec.reward_metric_weight or {},
+    )
+
+
+def runtime_of(workspace: Path, info: ProcessorInfo) -> dict[str, Any] | None:
+    """The first ``runtime`` that a job file gives a class."""
+    runtimes = (spec.runtime for spec in _specs_of(workspace, info) if spec.runtime is not None)
+    runtime = next(runtimes, None)
+    return None if runtime is None else runtime.model_dump(exclude_none=True)
+
+
+def _specs_of(workspace: Path, info: ProcessorInfo) -> Iterator[FunctionSpec]:
+    """Where readable job files name a class."""
     for path in job_files(workspace):
         try:
             job = load(path).job
@@ -73,31 +93,7 @@ def options_for(workspace: Path, info: ProcessorInfo) -> TrialOptions:
             except BadClassPath:
                 continue
             if (named.path, named.class_name) == (info.path, info.class_name):
-                env = {key: str(value) for key, value in ((spec.runtime and spec.runtime.env) or {}).items()}
-                return TrialOptions(
-                    timeout_s=float(spec.timeout or DEFAULT_TIMEOUT_S),
-                    env=env,
-                    weight=1.0 if spec.weight is None else spec.weight,
-                    metric_weights=spec.reward_metric_weight or {},
-                )
-    return TrialOptions()
-
-
-def runtime_of(workspace: Path, info: ProcessorInfo) -> dict[str, Any] | None:
-    """The ``runtime`` of the first job file that names a class."""
-    for path in job_files(workspace):
-        try:
-            job = load(path).job
-        except ArlError:
-            continue
-        for spec in job.functions if job else ():
-            try:
-                named = spec.fcmodel.placed_classpath()
-            except BadClassPath:
-                continue
-            if (named.path, named.class_name) == (info.path, info.class_name) and spec.runtime is not None:
-                return spec.runtime.model_dump(exclude_none=True)
-    return None
+                yield spec
 
 
 def own_model(settings: Settings) -> ModelResource | None:

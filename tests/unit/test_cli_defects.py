@@ -67,7 +67,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     found.url = f"http://127.0.0.1:{server.server_port}/api/v1"
     monkeypatch.setenv("DASHSCOPE_HTTP_BASE_URL", found.url)

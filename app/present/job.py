@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
-from agentic_rl_tui.app.present.kinds import kind_word
+from agentic_rl_tui.app.present.kinds import kind_word, phase_word
 from agentic_rl_tui.app.present.states import job_look
 from agentic_rl_tui.app.present.times import moment, parse_time, short_duration
 from agentic_rl_tui.app.present.traces import tracing_lines
@@ -70,7 +70,7 @@ def progress_line(job: "Job", *, now: float, zone: tzinfo, is_stalled: bool = Fa
         left = (now - created) / progress.step * (total - progress.step)
         line.append((_("  about {time} left").format(time=short_duration(left)), "$muted"))
     if progress.phase and not is_terminal(job.status):
-        line.append((f"  {clean(progress.phase)}", "$muted"))
+        line.append((f"  {phase_word(clean(progress.phase))}", "$muted"))
     return tuple(line)
 
 
@@ -85,7 +85,7 @@ def stall_line(job: "Job", stalled_s: float | None, usual_s: float | None) -> tu
     if usual_s is not None:
         line.append((_(" · a step usually takes {time}").format(time=short_duration(usual_s)), "$muted"))
     if job.progress and job.progress.phase:
-        line.append((_(" · last at {phase}").format(phase=clean(job.progress.phase)), "$muted"))
+        line.append((_(" · last at {phase}").format(phase=phase_word(clean(job.progress.phase))), "$muted"))
     line.append((_(" · l shows the log, 5 the calls of its functions"), "$muted"))
     return tuple(line)
 

@@ -127,8 +127,8 @@ def _glob(part: str) -> str:
         char = part[index]
         closing = part.find("]", index + 2) if char == "[" else -1
         if closing > 0:
-            inner = part[index + 1 : closing].replace("\\", "\\\\")
-            translated += f"[^{inner[1:]}]" if inner[0] in "!^" else f"[{inner}]"
+            inner = part[index + 1 : closing]
+            translated += f"[^{_class(inner[1:])}]" if inner[0] in "!^" else f"[{_class(inner)}]"
             index = closing
         elif char == "\\" and index + 1 < len(part):
             index += 1
@@ -137,6 +137,13 @@ def _glob(part: str) -> str:
             translated += {"*": "[^/]*", "?": "[^/]"}.get(char, re.escape(char))
         index += 1
     return translated
+
+
+def _class(inner: str) -> str:
+    """The inside of a character class: only a hyphen between two characters has a meaning there."""
+    escaped = re.sub(r"([\\\[&~|])", r"\\\1", inner)
+    first, rest = ("\\-", escaped[1:]) if escaped.startswith("-") else ("", escaped)
+    return first + rest.replace("--", r"-\-")
 
 
 class NameRules:

@@ -9,6 +9,7 @@ from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.dispatch import workspace_of
 from agentic_rl_tui.app.cli.output import emit, facts, output_argument, table, write
 from agentic_rl_tui.app.cli.values import path
+from agentic_rl_tui.app.present.frames import as_in_workspace
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.text import plain
 
@@ -208,7 +209,11 @@ def _sweep_facts(report: Any) -> dict[str, Any]:
     times = report.latencies_s
     return {
         _("rows"): str(len(report.rows)),
-        _("verdicts"): ", ".join(f"{count} {_(verdict.value)}" for verdict, count in report.verdicts.items() if count),
+        _("verdicts"): ", ".join(
+            _("{count} {state}").format(count=count, state=_(verdict.value))
+            for verdict, count in report.verdicts.items()
+            if count
+        ),
         _("latency"): None
         if times is None
         else _("mean {mean:.3g} ms, 95 % within {p95:.3g} ms, longest {maximum:.3g} ms").format(
@@ -286,7 +291,7 @@ def _tell(report: Any, options: argparse.Namespace) -> int:
     if report.error is not None:
         print(plain(f"✗ {report.error.type}: {report.error.message}"), file=sys.stderr)
         traceback = report.error.full_traceback if options.full_traceback else report.error.traceback
-        print(plain(traceback), file=sys.stderr)
+        print(as_in_workspace(plain(traceback)), file=sys.stderr)
     for caution in report.warnings:
         print(plain(f"! {caution.message}"), file=sys.stderr)
     return exits.OK if report.is_ok else exits.REJECTED

@@ -55,7 +55,7 @@ class Narrator:
             case StepFinished():
                 how = _("reused") if event.reused else f"{event.seconds:.1f} s"
                 detail = f"  {event.detail}" if event.detail else ""
-                self._line(f"✓ {event.label} ({how}){detail}")
+                self._line("✓ " + _("{label} ({how})").format(label=event.label, how=how) + detail)
             case StepFailed():
                 self._line("✗ " + _("{what}: {detail}").format(what=event.label, detail=event.error))
             case JobSubmitted():

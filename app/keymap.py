@@ -205,7 +205,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "group.open", "enter", N_("open"), N_("read the whole conversation of the rollout"), footer=1, palette=False
     ),
-    Action("group.next", "n", N_("next difference"), N_("to the next turn that differs"), "differ(1)", footer=4),
+    Action("group.next", "n", N_("next diff"), N_("to the next turn that differs"), "differ(1)", footer=4),
     Action("group.previous", "N", N_("previous difference"), N_("to the turn before that differs"), "differ(-1)"),
     Action("group.fold", "z", N_("fold"), N_("show turns whole, or only their beginnings"), footer=5),
     Action("group.prefix", "u", N_("shared turns"), N_("show or fold the turns that all rollouts begin with")),

@@ -148,6 +148,9 @@ class KeyHint:
     is_enabled: bool = True
 
 
+LASTING_HINTS = 2
+
+
 class KeyBar(LineBar):
     """The keys that work now. In: `hints`, `note` (a short text at the right end). Out: `Pressed` on a click."""
 
@@ -172,19 +175,20 @@ class KeyBar(LineBar):
         key, label = ("$accent bold", "$muted") if hint.is_enabled else ("$faint", "$faint")
         return [(" ", ""), (hint.key, key), (f" {hint.label}", label), (" ", "")]
 
-    def line(self, width: int) -> list[Span]:
+    def _fitting(self, width: int) -> list[KeyHint]:
+        """The hints that have room. The last ones stay, help and the way back; the ones before them give way."""
         room = width - width_of(self.note) - 1
-        left: list[Span] = []
-        for hint in self.hints:
-            spans = self._hint(hint)
-            if width_of(left) + width_of(spans) > room:
-                break
-            left += spans
-        return spread(left, self.note, width)
+        kept = list(self.hints)
+        while kept and sum(width_of(self._hint(hint)) for hint in kept) > room:
+            del kept[max(0, len(kept) - 1 - LASTING_HINTS)]
+        return kept
+
+    def line(self, width: int) -> list[Span]:
+        return spread([span for hint in self._fitting(width) for span in self._hint(hint)], self.note, width)
 
     def on_click(self, event: events.Click) -> None:
         x = 0
-        for hint in self.hints:
+        for hint in self._fitting(self.size.width):
             size = width_of(self._hint(hint))
             if x <= event.x < x + size:
                 self.post_message(self.Pressed(self, hint.action))
@@ -261,12 +265,25 @@ class TabBar(LineBar):
             spans.append((f" {tab.badge}", tab.badge_style))
         return [*spans, ("   ", "")]
 
+    def _seen(self, width: int) -> tuple[str, list[Tab]]:
+        """The tabs that have room, the active one always among them, and the mark of those left out before them."""
+        room = width - width_of(self.note) - 1
+        kept = list(self.tabs)
+        is_cut = False
+        while len(kept) > 1 and width_of(span for tab in kept for span in self._tab(tab)) + 2 * is_cut > room:
+            # From the start, so that the tabs that come next are seen; from the end once the active one is first.
+            del kept[0 if kept[0].name != self.active else -1]
+            is_cut = bool(kept) and kept[0] is not self.tabs[0]
+        return ("‹ " if is_cut else ""), kept
+
     def line(self, width: int) -> list[Span]:
-        return spread([span for tab in self.tabs for span in self._tab(tab)], self.note, width)
+        mark, kept = self._seen(width)
+        return spread([(mark, "$faint"), *(span for tab in kept for span in self._tab(tab))], self.note, width)
 
     def on_click(self, event: events.Click) -> None:
-        x = self.styles.padding.left
-        for tab in self.tabs:
+        mark, kept = self._seen(self.size.width)
+        x = self.styles.padding.left + width_of([(mark, "")])
+        for tab in kept:
             size = width_of(self._tab(tab))
             if x <= event.x < x + size:
                 self.post_message(self.Chosen(self, tab.name))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agentic_rl_tui.app.present.frames import as_in_workspace
 from agentic_rl_tui.app.present.kinds import kind_word
 from agentic_rl_tui.app.present.steps import size
 from agentic_rl_tui.app.present.times import coarse_duration
@@ -166,6 +167,8 @@ def _report_lines(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
     yield from _waterfall(report)
     yield from _trouble(report)
     yield from _asked(report)
+    if report.warnings:
+        yield _GAP
     for caution in report.warnings:
         yield (("! ", "$warn"), (clean(caution.message), "$ink"))
     if report.output is not None:
@@ -265,7 +268,7 @@ def _trouble(report: "TestReport") -> "Iterator[tuple[Span, ...]]":
 
 
 def _traceback(text: str) -> "Iterator[tuple[Span, ...]]":
-    for line in plain(text).splitlines()[-24:]:
+    for line in as_in_workspace(plain(text)).splitlines()[-24:]:
         is_place = line.lstrip().startswith("File ")
         yield ((redact(line), "$accent" if is_place else "$muted"),)
 

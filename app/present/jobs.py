@@ -292,7 +292,9 @@ def counts(rows: Sequence[JobRow]) -> tuple[tuple[str, str], ...]:
     ]
     tally: dict[str, int] = {}
     for row in rows:
-        tally[row.status] = tally.get(row.status, 0) + 1
+        # A stalled job shows as stalled: it is not counted as running, too.
+        if row.stalled_s is None:
+            tally[row.status] = tally.get(row.status, 0) + 1
     for status in (JobStatus.RUNNING, JobStatus.CANCELING, JobStatus.PENDING, JobStatus.QUEUING, JobStatus.FAILED):
         if tally.get(status):
             look = job_look(status)

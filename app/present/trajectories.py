@@ -118,7 +118,7 @@ def sample_columns() -> tuple[Column[SampleRow], ...]:
         Column("failed", _("FAILED"), lambda row, _width: _failed(row.failed), 6, align="right",
                sort=lambda row: row.failed),
         Column("cause", _("LIKELY CAUSE"), _cause, 26, 42),
-        Column("prompt", _("PROMPT"), lambda row, width: [(one_line(row.facts.prompt, width), "$muted")], 20, 120,
+        Column("prompt", _("PROMPT"), lambda row, _width: [(one_line(row.facts.prompt), "$muted")], 20, 120,
                fold=2),
         Column("scores", _("EACH ROLLOUT"), _scores, 20, 66, fold=1),
     )  # fmt: skip
@@ -151,8 +151,15 @@ def _failed(count: int) -> Cell:
 
 
 def _scores(row: SampleRow, width: int) -> Cell:
-    parts = ["✗" if value is None else f"{value:.2f}" for value in row.rewards]
-    return [("  ".join(parts)[:width], "$muted")]
+    parts = ["✗   " if value is None else f"{value:.2f}" for value in row.rewards]
+    whole = "  ".join(parts).rstrip()
+    if len(whole) <= width:
+        return [(whole, "$muted")]
+    # Numbers are shown whole or not at all.
+    room = width - 1
+    while parts and len("  ".join(parts)) + 2 > room:
+        parts.pop()
+    return [("  ".join([*parts, "…"]), "$muted")]
 
 
 def _spread(row: SampleRow, _width: int) -> Cell:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -18,6 +19,10 @@ from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.table import Table
 
 T = TypeVar("T")
+
+_MOST_LINES = 24
+_FRAME_LINES = 8
+"""Title, input, the gaps and the edges of the dialog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,13 @@ class Choose(Dialog["Choice[T] | None"], Generic[T]):
 
     def compose(self) -> ComposeResult:
         widest = max((len(item.label) for item in self._items), default=0)
+        noted = min(16, max((cell_len(item.note) for item in self._items), default=0))
         columns: tuple[Column[Choice[T]], ...] = (
             Column("label", "", _label, min(max(12, widest), 34), widest),
             Column("detail", "", lambda item, _width: [(item.detail, "$muted")], 20, 120, fold=1),
-            Column("note", "", lambda item, _width: [(item.note, "$faint")], 8, 16, "right", fold=2),
+            Column("note", "", lambda item, _width: [(item.note, "$faint")], noted, noted, "right", fold=2),
         )
-        has_note = any(item.note for item in self._items)
+        has_note = noted > 0
         with Vertical(id="dialog", classes="-palette"):
             yield Static(self._question, id="dialog-title", markup=False)
             yield Input(placeholder=self._hint or _("Type to narrow the list"), id="palette-input", compact=True)
@@ -82,6 +88,8 @@ class Choose(Dialog["Choice[T] | None"], Generic[T]):
         return self.query_one("#palette-table", Table)
 
     def on_mount(self) -> None:
+        # As high as all of it needs, and the same while typing makes the list shorter.
+        self.query_one("#dialog").styles.height = min(_MOST_LINES, len(self._items) + _FRAME_LINES)
         self.table.items = self._items
         self.table.cursor = self._start
         self.query_one(Input).focus()

@@ -154,6 +154,7 @@ class FunctionsList(PlaceScreen):
         empty.title = _("No functions in this workspace") if is_known else _("Reading the sources …")
         empty.body = _how_to_begin() if is_known else ()
         self._show_facts()
+        self.refresh_hints()
 
     def _show_facts(self) -> None:
         row = self.row

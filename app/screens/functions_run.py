@@ -10,6 +10,7 @@ from textual import on, work
 from textual.message import Message
 from textual.worker import Worker
 
+from agentic_rl_tui.app.present.frames import as_in_workspace
 from agentic_rl_tui.app.present.functions import FunctionRow, Lines, clean, report_lines, trace_of
 from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.functions_input import FunctionsInput
@@ -122,7 +123,7 @@ class FunctionsRun(FunctionsInput):
         if event.error.advice:
             lines.append(((f"→ {event.error.advice}", "$muted"),))
         if isinstance(event.error, FunctionFailed) and event.error.traceback:
-            lines += [((text, "$muted"),) for text in event.error.traceback.splitlines()]
+            lines += [((text, "$muted"),) for text in as_in_workspace(event.error.traceback).splitlines()]
         self.show_result(tuple(lines))
         self.arl.keep(event.error, _("run the function"))
         self.refresh_hints()

@@ -46,7 +46,7 @@ class Help(Dialog[None]):
                 facts.sections = self._sections
                 yield facts
             yield Static(
-                _('esc closes · keys can be changed in the config file, e.g. [keys.jobs] cancel = "X"'),
+                _("esc closes · keys are changed in the settings, under Keys"),
                 id="dialog-foot",
                 markup=False,
             )

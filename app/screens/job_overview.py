@@ -89,6 +89,12 @@ class JobOverview(VerticalScroll, can_focus=True):
         waiting = self.query_one("#job-no-curve", Static)
         waiting.display = not curve.display
         over = is_terminal(job.status)
-        waiting.update(_("no reward came of this job") if over else _("comes with the second step"))
+        waiting.update(_no_curve(len(rewards), over))
         self.query_one("#job-outcome", Facts).sections = outcome(job, report)
         self.query_one("#job-made-of", Facts).sections = made_of(job, report)
+
+
+def _no_curve(count: int, is_over: bool) -> str:
+    if not is_over:
+        return _("comes with the second step")
+    return _("one step alone makes no curve") if count else _("no reward came of this job")

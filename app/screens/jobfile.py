@@ -91,8 +91,9 @@ class JobFileScreen(JobFileChange):
             empty.title = _("No job file in this folder")
             empty.body = (
                 (("agentic-rl-tui init", "$ink bold"), (_("  writes a workspace with one"), "$muted")),
-                (("1", "$accent bold"), (_("  to the files of this workspace"), "$muted")),
+                (("1", "$accent bold"), (_("  shows the files of this workspace"), "$muted")),
             )
+            self.call_after_refresh(self.set_focus, None)
             return
         self.arl.job_file = path
         if not is_same:

@@ -71,10 +71,13 @@ class WorkspaceScreen(WorkspaceChecks):
                     titled(FINDING_COLUMNS), lambda row: row.key, id="workspace-findings"
                 )
                 yield findings
+                yield Note(id="workspace-finding")
 
     def on_mount(self) -> None:
         self.query_one("#preview-lines", LogView).has_numbers = True
         self.findings.display = False
+        self.query_one("#workspace-finding").display = False
+        self.watch(self.findings, "has_focus", self.show_finding, init=False)
         self.table.focus()
         self.start_over()
         self.check_all()

@@ -1,13 +1,15 @@
 """What is wrong in the workspace, looked at again whenever a file changes, with the repairs there are."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.message import Message
 
+from agentic_rl_tui.app.present.columns import titled
 from agentic_rl_tui.app.present.preflight import LOOKS
 from agentic_rl_tui.app.present.workspace import SKIPPED
 from agentic_rl_tui.app.screens.difference import Difference
@@ -20,6 +22,7 @@ from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.cells import Cell, Span, clip_middle
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.diff import DiffLine
+from agentic_rl_tui.widgets.panels import Note
 from agentic_rl_tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.sdk.preflight import Check, Finding
 
 WATCH_EVERY_S = 2.0
+_LONGEST_PLACE = 18
+"""Cells of a place on a narrow screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,17 @@ def _clean(text: str) -> str:
 
 
 FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
-    Column("place", N_("WHERE"), _place, 18, 30),
+    Column("place", N_("WHERE"), _place, 8, 30),
     Column("message", N_("PROBLEM"), _message, 24, 160),
 )
+
+
+def _columns_for(rows: list[FindingRow]) -> tuple[Column[FindingRow], ...]:
+    """Places in the cells that they need: the rest is for what is wrong."""
+    place, message = titled(FINDING_COLUMNS)
+    widest = max((cell_len(_clean(row.finding.place)) for row in rows), default=0)
+    widest = max(place.width, min(widest, place.limit or widest))
+    return replace(place, width=min(widest, _LONGEST_PLACE), limit=widest), message
 
 
 class WorkspaceChecks(WorkspacePreview):
@@ -180,6 +193,7 @@ class WorkspaceChecks(WorkspacePreview):
             for number, finding in enumerate(check.findings)
         ]
         rows.sort(key=lambda row: row.finding.severity != "error")
+        self.findings.set_columns(_columns_for(rows))
         self.findings.items = tuple(rows)
         self.findings.display = bool(rows)
         heading = self.query_one("#checks-heading", Heading)
@@ -198,11 +212,21 @@ class WorkspaceChecks(WorkspacePreview):
         hidden = sum(check.hidden for check in self.checks.values())
         if hidden:
             facts.append((_("and {count} more").format(count=f"{hidden:,}") + "  ", "$muted"))
-        heading.facts = tuple(facts)
-        sound = [f"✓ {_clean(check.label)}" for check in self.checks.values() if check.state == "ok"]
-        heading.note = (("  ".join(sound), "$succeeded"),)
+        sound = [f"✓ {_clean(check.label)}  " for check in self.checks.values() if check.state == "ok"]
+        heading.facts = (*facts, ("".join(sound), "$succeeded"))
         self._gather_states()
         self.tree_changed()
+
+    @on(Table.Highlighted, "#workspace-findings")
+    def show_finding(self) -> None:
+        """The whole of the finding under the cursor, while the cursor is among them: its row is often cut."""
+        note = self.query_one("#workspace-finding", Note)
+        row = self.findings.current
+        note.display = row is not None and self.findings.has_focus
+        if row is not None:
+            advice = _clean(row.finding.advice)
+            message = ((_clean(row.finding.message), "$ink"),)
+            note.lines = (message, ((f"→ {advice}", "$muted"),)) if advice else (message,)
 
     # Acting
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.message import Message
 
@@ -13,8 +14,8 @@ from agentic_rl_tui.app.screens.jobfile_text import EditingScreen
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.processors import ProcessorInfo
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.widgets.bars import Heading
-from agentic_rl_tui.widgets.cells import Cell
+from agentic_rl_tui.widgets.bars import Heading, spread
+from agentic_rl_tui.widgets.cells import Cell, Span, clip_middle, width_of
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.lines import FileLines
 from agentic_rl_tui.widgets.panels import Empty
@@ -37,21 +38,30 @@ class Entry:
     state: str = ""
 
 
-def _name(entry: Entry, _width: int) -> Cell:
+def _file(entry: Entry, width: int) -> Cell:
+    """The name at the left, what it is at the right: a file that is nothing special has the whole room for its name."""
+    kind = _kind(entry)
+    return spread(_name(entry, width - width_of(kind) - 2 if width_of(kind) else width), kind, width)
+
+
+def _name(entry: Entry, width: int) -> list[Span]:
     lead = "  " * entry.depth
     name = plain(entry.path.name, keep_newlines=False)
     if entry.is_folder:
         return [(f"{lead}{'▾' if entry.is_open else '▸'} ", "$faint"), (name, "$ink bold")]
-    return [(lead, ""), (f"{entry.facts.glyph} ", entry.facts.style), (name, "$ink")]
+    room = max(1, width - len(lead) - cell_len(entry.facts.glyph) - 1)
+    return [(lead, ""), (f"{entry.facts.glyph} ", entry.facts.style), (clip_middle(name, room), "$ink")]
 
 
 _STATES = {"ok": ("✓", "$succeeded"), "warning": ("!", "$warn"), "error": ("✗", "$failed")}
 
 
-def _kind(entry: Entry, _width: int) -> Cell:
+def _kind(entry: Entry) -> list[Span]:
+    if entry.is_folder:
+        return []
     if entry.rows is not None:
         return [(ngettext("{count} row", "{count} rows", entry.rows).format(count=f"{entry.rows:,}"), "$muted")]
-    return [(entry.facts.word, entry.facts.style)]
+    return [(entry.facts.word, entry.facts.style)] if entry.facts.word else []
 
 
 def _state(entry: Entry, _width: int) -> Cell:
@@ -59,8 +69,7 @@ def _state(entry: Entry, _width: int) -> Cell:
 
 
 COLUMNS: tuple[Column[Entry], ...] = (
-    Column("name", N_("FILE"), _name, 20, 60),
-    Column("kind", "", _kind, 8, 13, align="right"),
+    Column("name", N_("FILE"), _file, 26, 75),
     Column("state", "", _state, 1),
 )
 

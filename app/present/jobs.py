@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
+from agentic_rl_tui.app.present.kinds import phase_word
 from agentic_rl_tui.app.present.states import Look, english_word, job_look, stalled_look
 from agentic_rl_tui.app.present.times import coarse_duration, parse_time, short_duration
 from agentic_rl_tui.core.i18n import N_, _, ngettext
@@ -232,7 +233,15 @@ JOB_COLUMNS: tuple[Column[JobRow], ...] = (
     Column("duration", N_("TOOK"), _duration, 7, align="right", fold=1, sort=lambda r: _took(r) or 0.0, reverse=True),
     Column("created", N_("CREATED"), lambda r, _w: _moment(r.created), 11, fold=1, sort=_age_key),
     Column("ended", N_("ENDED"), lambda r, _w: _moment(r.ended), 11, fold=1, sort=lambda r: -(r.ended or 0.0)),
-    Column("phase", N_("PHASE"), lambda row, _width: [(row.phase, "$muted")], 8, 14, fold=1, sort=lambda r: r.phase),
+    Column(
+        "phase",
+        N_("PHASE"),
+        lambda row, _width: [(phase_word(row.phase), "$muted")],
+        8,
+        14,
+        fold=1,
+        sort=lambda r: r.phase,
+    ),
     Column("note", N_("NOTE"), lambda row, _width: [(row.note, "$ink")], 16, 60, fold=1, sort=lambda r: r.note),
 )
 USUAL_COLUMNS = ("status", "name", "model", "type", "step", "reward", "age", "id")

@@ -113,20 +113,6 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
-    """Open programs on terminals; all of them, and the platform they started, end with the test."""
-    opened: list[Terminal] = []
-
-    def open_terminal(*arguments: str, cwd: Path = tmp_path, **how: object) -> Terminal:
-        opened.append(Terminal(list(arguments), cwd=cwd, **how))  # type: ignore[arg-type]
-        return opened[-1]
-
-    yield open_terminal
-    for program in opened:
-        program.close()
-
-
-@pytest.fixture
 def cli(tmp_path: Path) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
     """Run a verb of the installed program to its end."""
 
@@ -142,6 +128,20 @@ def cli(tmp_path: Path) -> Iterator[Callable[..., subprocess.CompletedProcess[st
 
     yield run
     run("platform", "stop", "--force")
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, cli: Callable[..., subprocess.CompletedProcess[str]]) -> Iterator[Callable[..., Terminal]]:
+    """Open programs on terminals; all of them, and the platform they started, end with the test."""
+    opened: list[Terminal] = []
+
+    def open_terminal(*arguments: str, cwd: Path = tmp_path, **how: object) -> Terminal:
+        opened.append(Terminal(list(arguments), cwd=cwd, **how))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield open_terminal
+    for program in opened:
+        program.close()
 
 
 @pytest.fixture

@@ -3,10 +3,7 @@
 What the fixtures of the app import is imported in them: most tests need no Textual.
 """
 
-import contextlib
-import importlib.util
 import logging
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import ModuleType
@@ -18,9 +15,6 @@ from agentic_rl_tui.core.i18n import set_language
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 """Inputs that lie beside a checkout; absent from a user's clone."""
-
-
-SCENES = Path(__file__).resolve().parents[1] / "screenshots" / "scenes.py"
 
 Settle = Callable[[Any], Awaitable[None]]
 
@@ -52,34 +46,17 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def scenes() -> ModuleType:
-    name = "arl_scenes"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, SCENES)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
+    """The platform and the apps of the pictures."""
+    import scenes
+
+    return scenes
 
 
 @pytest.fixture(scope="session")
 def settle() -> Settle:
-    from textual.worker import WorkerCancelled
+    from settling import settle
 
-    async def wait(pilot: Any) -> None:
-        """Until every worker has ended, except those that follow a log for as long as the job runs."""
-        for _ in range(50):
-            await pilot.pause()
-            busy = [worker for worker in pilot.app.workers if not worker.is_finished and worker.group != "job.follow"]
-            if not busy:
-                break
-            # A newer request cancels an older one of its group: that is an end like any other.
-            with contextlib.suppress(WorkerCancelled):
-                await pilot.app.workers.wait_for_complete(busy)
-        await pilot.pause()
-
-    return wait
+    return settle
 
 
 @pytest.fixture

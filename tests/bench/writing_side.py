@@ -4,7 +4,6 @@ python tests/bench/writing_side.py [keys] [tree] [rows]     all three without a 
 """
 
 import asyncio
-import importlib.util
 import json
 import statistics
 import sys
@@ -14,20 +13,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SCENES = Path(__file__).resolve().parents[2] / "screenshots" / "scenes.py"
+SCREENSHOTS = Path(__file__).resolve().parents[2] / "screenshots"
 LINES, FILES, ROWS_BYTES = 25_000, 20_000, 1 << 30
 HEAD = "name: large\nmodel:\n  name: qwen3.5-9b\nfunctions:\n"
 BLOCK = "  - type: reward\n    name: r{n}\n    fcmodel:\n      classpath: functions.a.A\n    weight: 0.1\n"
 
 
 def _scenes() -> Any:
-    spec = importlib.util.spec_from_file_location("arl_scenes", SCENES)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["arl_scenes"] = module
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(SCREENSHOTS))
+    import scenes
+
+    return scenes
 
 
 class Standstill:

@@ -3,10 +3,12 @@
 import contextlib
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opened import Opened
 from textual.worker import WorkerCancelled
 
 from agentic_rl_tui.app.backend import StepNews
@@ -28,28 +30,8 @@ def told(screen: Any, selector: str = "#try-result-text") -> str:
 
 @pytest.fixture
 def opened(scenes: Any, settle: Any) -> Any:
-    class Opened:
-        def __init__(self, workspace: Path, size: tuple[int, int] = (120, 40)) -> None:
-            self.backend = scenes.sample_backend()
-            self.app = scenes.app(self.backend, workspace, start_place="functions")
-            self._running = self.app.run_test(size=size)
-
-        async def __aenter__(self) -> "Opened":
-            self.pilot = await self._running.__aenter__()
-            await self.wait()
-            return self
-
-        async def __aexit__(self, *error: Any) -> None:
-            await self._running.__aexit__(*error)
-
-        async def wait(self) -> None:
-            await settle(self.pilot)
-            await self.pilot.pause(0.2)
-            await settle(self.pilot)
-
-        async def press(self, *keys: str) -> None:
-            await self.pilot.press(*keys)
-            await self.wait()
+    class Here(Opened):
+        place = "functions"
 
         async def choose(self, name: str) -> None:
             screen = self.screen
@@ -61,7 +43,7 @@ def opened(scenes: Any, settle: Any) -> Any:
             assert isinstance(self.app.screen, FunctionsScreen)
             return self.app.screen
 
-    return Opened
+    return partial(Here, scenes, settle)
 
 
 async def test_a_reward_runs_here_on_its_resource_file(opened: Any, template: Path) -> None:

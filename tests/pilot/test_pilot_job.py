@@ -71,7 +71,7 @@ async def test_the_log_follows_until_scrolled_up_and_g_resumes(scenes: Any, sett
         async def send(first: int, count: int) -> None:
             lines = tuple(f"line {number}" for number in range(first, first + count))
             await stream.queue.put(LogChunk(first, lines, first + count))
-            await pilot.pause(0.15)
+            await settle(pilot)
 
         await send(0, 100)
         assert view.last_seen == 100
@@ -96,10 +96,10 @@ async def test_a_repeat_after_a_reconnect_is_shown_once_and_the_trouble_is_told(
         await settle(pilot)
         await stream.queue.put(LogChunk(0, ("a", "b", "c"), 3))
         await stream.queue.put(LogNote("reconnecting in 2 s", is_trouble=True))
-        await pilot.pause(0.15)
+        await settle(pilot)
         assert any("reconnecting" in text for text, _ in app.screen.query_one(TabBar).note)
         await stream.queue.put(LogChunk(1, ("b", "c", "d"), 4))
-        await pilot.pause(0.15)
+        await settle(pilot)
         assert list(app.screen.feed.source.lines(0, 9)) == ["a", "b", "c", "d"]
         assert not any("reconnecting" in text for text, _ in app.screen.query_one(TabBar).note)
         await stream.queue.put(None)
@@ -115,7 +115,6 @@ async def test_search_finds_goes_round_and_escape_clears_it_before_leaving(scene
         await settle(pilot)
         await pilot.press("l")
         await settle(pilot)
-        await pilot.pause(0.15)
         view = log_view(app)
         await pilot.press("g", "slash", *"WARNING", "enter")
         await settle(pilot)
@@ -145,7 +144,6 @@ async def test_next_error_and_go_to_line(scenes: Any, settle: Any) -> None:
         await settle(pilot)
         await pilot.press("j", "j", "j", "l")
         await settle(pilot)
-        await pilot.pause(0.15)
         view = log_view(app)
         await pilot.press("g", "e")
         await settle(pilot)
@@ -164,7 +162,6 @@ async def test_a_failed_job_explains_itself_with_the_lines_that_matter(scenes: A
         await settle(pilot)
         await pilot.press("j", "j", "j", "enter")
         await settle(pilot)
-        await pilot.pause(0.2)
         text = "\n".join("".join(part for part, _ in line) for line in app.screen.query_one("#job-failure", Note).lines)
         assert "KeyError: 'solution'" in text
         assert "64 of 64 rollouts failed" in text
@@ -180,7 +177,7 @@ async def to_metrics(pilot: Any, settle: Any, *keys: str) -> Any:
     for key in ("enter", "]", "]"):
         await pilot.press(key)
         await settle(pilot)
-    await pilot.pause(0.15)
+    await settle(pilot)
     for key in keys:
         await pilot.press(key)
         await settle(pilot)
@@ -533,7 +530,7 @@ async def test_a_kept_log_is_read_without_the_platform_and_goes_on_where_it_ende
             if turn == 0:
                 lines = ("one", "{'step': 1, 'critic/rewards/mean': 0.5}", "ERROR three")
                 await stream.queue.put(LogChunk(0, lines, 3))
-            await pilot.pause(0.2)
+            await settle(pilot)
             assert app.screen.feed.source.lines(0, 1)[0] == "one"
             assert app.screen.feed.book.series["critic/rewards/mean"].values == [0.5]
             assert app.screen.feed.trouble == [(3, "ERROR three")]
@@ -550,11 +547,11 @@ async def test_a_shorter_log_under_the_same_id_starts_anew(scenes: Any, settle: 
         await pilot.press("l")
         await settle(pilot)
         await stream.queue.put(LogChunk(0, ("a", "b", "c"), 3))
-        await pilot.pause(0.15)
+        await settle(pilot)
         await stream.queue.put(LogChunk(1, ("y",), 2))
-        await pilot.pause(0.15)
+        await settle(pilot)
         await stream.queue.put(LogChunk(0, ("x", "y"), 2))
-        await pilot.pause(0.15)
+        await settle(pilot)
         assert list(app.screen.feed.source.lines(0, 9)) == ["x", "y"]
         assert stream.offsets == [0, 0]
 
@@ -565,7 +562,6 @@ async def test_saving_the_log_and_the_numbers_never_overwrites(scenes: Any, sett
         await settle(pilot)
         await pilot.press("l")
         await settle(pilot)
-        await pilot.pause(0.15)
         for _ in range(2):
             await pilot.press("s", "enter")
             await settle(pilot)

@@ -2,10 +2,12 @@
 
 import os
 import stat
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opened import Opened
 
 from agentic_rl_tui.app.screens.choose import Choose
 from agentic_rl_tui.app.screens.difference import Difference
@@ -19,33 +21,15 @@ from agentic_rl_tui.widgets.panels import Facts, Note
 def opened(scenes: Any, settle: Any) -> Any:
     """An app on the job file of a workspace, with the screen's own pauses waited for."""
 
-    class Opened:
-        def __init__(self, workspace: Path, size: tuple[int, int] = (120, 40)) -> None:
-            self.app = scenes.app(scenes.sample_backend(), workspace, start_place="jobfile")
-            self._running = self.app.run_test(size=size)
-
-        async def __aenter__(self) -> "Opened":
-            self.pilot = await self._running.__aenter__()
-            await self.wait()
-            return self
-
-        async def __aexit__(self, *error: Any) -> None:
-            await self._running.__aexit__(*error)
-
-        async def wait(self) -> None:
-            await self.pilot.pause(0.25)
-            await settle(self.pilot)
-
-        async def press(self, *keys: str) -> None:
-            await self.pilot.press(*keys)
-            await self.wait()
+    class Here(Opened):
+        place = "jobfile"
 
         @property
         def screen(self) -> JobFileScreen:
             assert isinstance(self.app.screen, JobFileScreen)
             return self.app.screen
 
-    return Opened
+    return partial(Here, scenes, settle)
 
 
 async def test_completion_offers_what_fits_and_undo_takes_it_back(opened: Any, template: Path) -> None:

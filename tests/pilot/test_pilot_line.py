@@ -98,7 +98,6 @@ async def test_copying_claims_nothing_and_v_shows_what_was_copied(
         await settle(pilot)
         await pilot.press("V", "l")
         await settle(pilot)
-        await pilot.pause(0.2)
         await pilot.press("V")
         assert "calc-agent-3f2a" in shown[2]
         assert "job calc-agent-3f2a starts: RL, practice policy" in shown[3]

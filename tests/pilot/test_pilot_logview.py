@@ -1,13 +1,11 @@
 """The log view by itself: any width, any line, wrapped or not."""
 
-import contextlib
 import re
 from pathlib import Path
 
 import pytest
+from settling import settle
 from textual.app import App, ComposeResult
-from textual.pilot import Pilot
-from textual.worker import WorkerCancelled
 
 from agentic_rl_tui.widgets.lines import FileLines, LineBuffer
 from agentic_rl_tui.widgets.logview import LogView, compile_search
@@ -47,13 +45,6 @@ class One(App[None]):
 
 def shown(app: One) -> list[str]:
     return [app.view.render_line(line).text.strip() for line in range(app.view.size.height)]
-
-
-async def searched(pilot: Pilot[None]) -> None:
-    # A newer request cancels an older one of its group: that is an end like any other.
-    with contextlib.suppress(WorkerCancelled):
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 @pytest.mark.parametrize("width", [5, 13, 40, 200])
@@ -142,12 +133,12 @@ async def test_search_highlights_every_match_on_the_screen_and_points_at_one(tmp
         source.index()
         app.view.source = source
         app.view.search("needle")
-        await searched(pilot)
+        await settle(pilot)
         assert app.view.match_line == 49
         row = 49 - app.view.top
         assert app.view.render_line(row).text.startswith("▌")
         await pilot.press("N")
-        await searched(pilot)
+        await settle(pilot)
         assert app.view.match_line == 499
         app.view.search("")
         assert app.view.match_line is None
@@ -159,7 +150,7 @@ async def test_an_empty_log_says_so() -> None:
     async with app.run_test(size=(40, 8)) as pilot:
         app.view.placeholder = "Waiting"
         await pilot.press("j", "G", "f", "n", "e", "w")
-        await searched(pilot)
+        await settle(pilot)
         assert "Waiting" in shown(app)
 
 
@@ -247,16 +238,14 @@ async def test_a_large_log_is_filtered_behind_the_screen_and_the_filter_can_be_s
         app.view.source = source
         app.view.sift(level="warning")
         assert app.view.is_sifting
-        await searched(pilot)
-        await pilot.pause(0.15)
+        await settle(pilot)
         assert (app.view.line_count, app.view.is_sifting) == (4_000, False)
         app.view.sift(level="error")
         app.view.sift(level="all")
         assert app.view.line_count == 200_000
         app.view.is_following = True
         app.view.sift(level="warning")
-        await searched(pilot)
-        await pilot.pause(0.15)
+        await settle(pilot)
         with path.open("a") as file:
             file.write("INFO end\nWARNING end\n")
         source.index()

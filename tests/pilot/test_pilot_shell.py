@@ -124,7 +124,7 @@ async def test_a_fault_in_a_worker_is_reported_and_the_app_goes_on(scenes: Any, 
         await settle(pilot)
         backend.jobs = broken
         await pilot.press("ctrl+r")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert app.problems.items[-1].is_bug
         assert "ZeroDivisionError" in app.problems.items[-1].text
         assert isinstance(app.screen, JobsScreen)

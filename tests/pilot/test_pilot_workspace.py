@@ -1,10 +1,12 @@
 """The workspace place by keys: rows, checks and repairs, files, editing, templates, other folders."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opened import Opened
 
 from agentic_rl_tui.app.screens.choose import Choose
 from agentic_rl_tui.app.screens.confirm import Confirm
@@ -18,28 +20,8 @@ from agentic_rl_tui.widgets.panels import Note
 
 @pytest.fixture
 def opened(scenes: Any, settle: Any) -> Any:
-    class Opened:
-        def __init__(self, workspace: Path, size: tuple[int, int] = (120, 40)) -> None:
-            self.root = workspace
-            self.app = scenes.app(scenes.sample_backend(), workspace, start_place="workspace")
-            self._running = self.app.run_test(size=size)
-
-        async def __aenter__(self) -> "Opened":
-            self.pilot = await self._running.__aenter__()
-            await self.wait()
-            return self
-
-        async def __aexit__(self, *error: Any) -> None:
-            await self._running.__aexit__(*error)
-
-        async def wait(self) -> None:
-            await settle(self.pilot)
-            await self.pilot.pause(0.15)
-            await settle(self.pilot)
-
-        async def press(self, *keys: str) -> None:
-            await self.pilot.press(*keys)
-            await self.wait()
+    class Here(Opened):
+        place = "workspace"
 
         async def go(self, name: str) -> None:
             assert self.screen.table.move_to(str(self.root / name))
@@ -59,7 +41,7 @@ def opened(scenes: Any, settle: Any) -> Any:
         def names(self) -> set[str]:
             return {entry.path.relative_to(self.root).as_posix() for entry in self.screen.table.items}
 
-    return Opened
+    return partial(Here, scenes, settle)
 
 
 async def test_rows_are_conversations_found_by_number_and_text(opened: Any, template: Path) -> None:

@@ -44,14 +44,12 @@ async def test_the_preview_follows_the_cursor_and_enter_reads_it(scenes: Any, se
         shown = {}
         for entry in list(screen.table.items):
             screen.table.move_to(str(entry.path))
-            await pilot.pause(0.1)
             await settle(pilot)
             shown[entry.path.name] = screen.query_one("#preview", ContentSwitcher).current
         assert shown["answer.py"] == "preview-text"
         assert shown["train.jsonl"] == "preview-rows"
         assert shown["blob.bin"] == "preview-binary"
         screen.table.move_to(str(workspace / "functions" / "answer.py"))
-        await pilot.pause(0.1)
         await settle(pilot)
         editor = screen.query_one("#preview-text", Editor)
         assert "class AnswerReward" in editor.text
@@ -112,7 +110,6 @@ async def test_typing_is_checked_and_enter_on_a_problem_goes_there(scenes: Any, 
         assert isinstance(screen, JobFileScreen)
         screen.editor.move_cursor(screen.editor.document.end)
         await pilot.press("enter", *"nonsense_key: 1")
-        await pilot.pause(0.3)
         await settle(pilot)
         assert screen.document is not None
         assert screen.table.display

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from agentic_rl_tui.core.models.errors import Unreachable
 
@@ -15,23 +14,6 @@ LARGE = [pytest.param((120, 40), id="120x40")]
 HUGE = [pytest.param((200, 60), id="200x60")]
 
 Compare = Callable[..., bool]
-
-
-@pytest.fixture
-def look(snap_compare: Compare, settle: Any) -> Callable[..., bool]:
-    def compare(app: Any, size: tuple[int, int], *keys: str) -> bool:
-        async def prepare(pilot: Pilot[Any]) -> None:
-            await settle(pilot)
-            for key in keys:
-                await pilot.press(key)
-                await settle(pilot)
-            # The log is shown a tenth of a second after its lines came.
-            await pilot.pause(0.2)
-            await settle(pilot)
-
-        return snap_compare(app, terminal_size=size, run_before=prepare)
-
-    return compare
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -1,10 +1,8 @@
 """How logs, metrics and trajectories of a job look."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 SMALL = [pytest.param((80, 24), id="80x24")]
 LARGE = [pytest.param((120, 40), id="120x40")]
@@ -13,23 +11,6 @@ METRICS = ("enter", "right_square_bracket", "right_square_bracket")
 SAMPLES = ("enter", "left_square_bracket", "left_square_bracket", "enter")
 GROUP = (*SAMPLES, "j", "enter")
 TALK = (*GROUP, "right", "enter")
-
-
-@pytest.fixture
-def look(snap_compare: Callable[..., bool], settle: Any) -> Callable[..., bool]:
-    def compare(app: Any, size: tuple[int, int], *keys: str) -> bool:
-        async def prepare(pilot: Pilot[Any]) -> None:
-            await settle(pilot)
-            for key in keys:
-                await pilot.press(key)
-                await settle(pilot)
-            # The log is shown a tenth of a second after its lines came.
-            await pilot.pause(0.2)
-            await settle(pilot)
-
-        return snap_compare(app, terminal_size=size, run_before=prepare)
-
-    return compare
 
 
 def chinese(scenes: Any) -> Any:

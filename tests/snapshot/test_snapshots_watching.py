@@ -1,10 +1,8 @@
 """How notes, pins, stalls, comparisons and columns of jobs look."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from agentic_rl_tui.core.sdk.clone import Start
 from agentic_rl_tui.core.sdk.origins import Code, Data, Origin
@@ -12,20 +10,6 @@ from agentic_rl_tui.core.sdk.origins import Code, Data, Origin
 SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((120, 40), id="120x40"), pytest.param((200, 60), id="200x60")]
 SMALL = [pytest.param((80, 24), id="80x24"), pytest.param((200, 60), id="200x60")]
 COLUMNS = ["status", "name", "step", "reward", "validation", "duration", "age", "note", "model"]
-
-
-@pytest.fixture
-def look(snap_compare: Callable[..., bool], settle: Any) -> Callable[..., bool]:
-    def compare(app: Any, size: tuple[int, int], *keys: str) -> bool:
-        async def prepare(pilot: Pilot[Any]) -> None:
-            await settle(pilot)
-            for key in keys:
-                await pilot.press(key)
-                await settle(pilot)
-
-        return snap_compare(app, terminal_size=size, run_before=prepare)
-
-    return compare
 
 
 def watched(scenes: Any, **facts: Any) -> Any:

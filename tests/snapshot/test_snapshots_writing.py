@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from agentic_rl_tui.core.models.errors import PackageError
 from agentic_rl_tui.core.templates import TEMPLATES, write_workspace
@@ -51,22 +50,6 @@ class 答案奖励(AbstractRewardProcessor):
     def process(self, input):
         return 1.0  # 暂时总是满分 ✅
 '''
-
-
-@pytest.fixture
-def look(snap_compare: Callable[..., bool], settle: Any) -> Callable[..., bool]:
-    def compare(app: Any, size: tuple[int, int], *keys: str) -> bool:
-        async def prepare(pilot: Pilot[Any]) -> None:
-            await settle(pilot)
-            for key in keys:
-                await pilot.press(key)
-                await settle(pilot)
-            await pilot.pause(0.2)
-            await settle(pilot)
-
-        return snap_compare(app, terminal_size=size, run_before=prepare)
-
-    return compare
 
 
 @pytest.fixture

@@ -41,6 +41,9 @@ class Entry:
 def _file(entry: Entry, width: int) -> Cell:
     """The name at the left, what it is at the right: a file that is nothing special has the whole room for its name."""
     kind = _kind(entry)
+    if entry.rows is None and width_of(_name(entry, 2 * width)) + width_of(kind) + 2 > width:
+        # The glyph says what it is, too.
+        kind = []
     return spread(_name(entry, width - width_of(kind) - 2 if width_of(kind) else width), kind, width)
 
 

@@ -113,6 +113,8 @@ def _chosen(options: argparse.Namespace) -> Path:
 
 
 def _tell(checks: Sequence[Check]) -> None:
+    from agentic_rl_tui.app.cli.source_problems import with_advice
+
     rows = [
         (_GLYPHS.get(check.state, check.state), check.label, check.detail, f"{check.seconds:.2f} s") for check in checks
     ]
@@ -120,8 +122,8 @@ def _tell(checks: Sequence[Check]) -> None:
     for check in checks:
         for finding in check.findings:
             place = f"{finding.place}:{finding.col}" if finding.line and finding.col else finding.place
-            advice = f" {finding.advice}" if finding.advice else ""
-            write(plain(f"{_GLYPHS[finding.severity]} {place}: {finding.message}{advice}", keep_newlines=False))
+            told = with_advice(finding.message, finding.advice)
+            write(plain(f"{_GLYPHS[finding.severity]} {place}: {told}", keep_newlines=False))
         if check.hidden:
             print(_("{count} more in {what}").format(count=check.hidden, what=plain(check.label)), file=sys.stderr)
 

@@ -50,6 +50,7 @@ SCOPES: Mapping[str, str] = {
     "samples": N_("Samples of a step"),
     "group": N_("Rollouts of a sample"),
     "talk": N_("One rollout"),
+    "dump": N_("Rollouts of a file"),
     "jobfile": N_("Job file"),
     "text": N_("Text that is edited"),
     "workspace": N_("Workspace"),
@@ -68,6 +69,9 @@ TOGETHER: tuple[frozenset[str], ...] = (
     frozenset({"app", "view", "metrics", "job"}),
     frozenset({"app", "view", "group", "job"}),
     frozenset({"app", "view", "log", "job", "talk"}),
+    frozenset({"app", "view", "table", "dump", "samples"}),
+    frozenset({"app", "view", "group", "dump"}),
+    frozenset({"app", "view", "log", "dump", "talk"}),
     frozenset({"app", "view", "table", "workspace"}),
     frozenset({"app", "view", "table", "functions"}),
     frozenset({"app", "view", "table", "jobfile"}),
@@ -96,6 +100,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.settings", "~,f11", N_("settings"), N_("see and change settings, profiles and keys")),
     Action("app.profile", "@", N_("profile"), N_("switch to another profile")),
     Action("app.bandwidth", "alt+l", N_("slow line"), N_("spare a slow line to the screen, or no longer")),
+    Action("app.dump", "alt+t", N_("open a dump"), N_("open a trajectory dump: a JSONL file of rollouts"), "open_dump"),
     Action("app.redraw", "ctrl+l", N_("redraw"), N_("draw the whole screen again")),
     Action("app.leave", "ctrl+q", N_("leave"), N_("leave; jobs go on"), priority=True),
     Action(
@@ -215,6 +220,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("talk.fold", "z", N_("fold"), N_("show long turns whole, or only their ends"), footer=4),
     Action("talk.later", ".", N_("next step"), N_("to the next step with the same sample"), "turn(1)"),
     Action("talk.earlier", "comma", N_("previous step"), N_("to the step before with the same sample"), "turn(-1)"),
+    Action("dump.save", "s", N_("save"), N_("save the chosen rollouts as JSONL"), footer=3),
     Action("jobfile.save", "ctrl+s", N_("save"), N_("write the job file"), footer=1),
     Action(
         "jobfile.submit", "f5,ctrl+j", N_("submit"), N_("check the job file and submit it"), footer=2, dangerous=True
@@ -338,6 +344,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("workspace.row", "ctrl+g", N_("data row"), N_("go to a row of the data set by its number")),
     Action("workspace.next_row", "]", N_("next row"), N_("to the next row of the data set"), palette=False),
     Action("workspace.previous_row", "[", N_("previous row"), N_("to the row before"), "next_row(-1)", palette=False),
+    Action("workspace.rollouts", "t", N_("as trajectories"), N_("walk the rollouts of a JSONL file: steps, samples")),
     Action("workspace.search", "/", N_("search"), N_("search the text or the rows that are shown"), footer=5),
     Action("workspace.template", "N", N_("new workspace"), N_("make a workspace from a template"), dangerous=True),
     Action("workspace.open", "w", N_("open workspace"), N_("open another folder, or a recent one")),

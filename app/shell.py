@@ -187,6 +187,18 @@ class ArlApp(SlowLine):
         self.action_go("jobs")
         self.push_screen(JobScreen(job_id, job=job, tab=tab))
 
+    def open_dump(self, path: Path) -> None:
+        """Show a file of rollouts on top of the workspace."""
+        from agentic_rl_tui.app.screens.dump import DumpScreen
+
+        self.action_go("workspace")
+        self.push_screen(DumpScreen(path))
+
+    def action_open_dump(self) -> None:
+        from agentic_rl_tui.app.screens.dump import choose_dump
+
+        choose_dump(self)
+
     def open_job_file(self, path: Path) -> None:
         """Go to the job file place with this file."""
         from agentic_rl_tui.app.screens.jobfile import JobFileScreen

@@ -2,7 +2,7 @@ import argparse
 
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
-from agentic_rl_tui.core.i18n import N_, _
+from agentic_rl_tui.core.i18n import N_, _, ngettext
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.sdk import AgenticRL
 
 _PROMPT_CHARS = 60
+_MOST_NAMED = 5
 _STEPS = (N_("STEP"), N_("PHASE"), N_("ROLLOUTS"), N_("MEAN REWARD"), N_("FAILED"), N_("NO REWARD"))
 _SAMPLES = (N_("SAMPLE"), N_("MEAN REWARD"), N_("SPREAD"), N_("FAILED"), N_("LIKELY CAUSE"), N_("PROMPT"))
 _ROLLOUTS = (N_("ROLLOUT"), N_("REWARD"), N_("ADVANTAGE"), N_("TURNS"), N_("PARTS AT TURN"), N_("FAILURE"))
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job_id")
+    parser.add_argument(
+        "job_id", metavar="JOB_ID|FILE", help=_("a job, or a JSONL file of rollouts: saved here, or by another trainer")
+    )
     parser.add_argument("--step", type=int, metavar="N", help=_("the samples of this step; default: the steps"))
     parser.add_argument("--sample", type=int, metavar="N", help=_("the rollouts of this sample of the step"))
     parser.add_argument(
@@ -28,12 +31,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agentic_rl_tui.app.cli.connect import with_client
     from agentic_rl_tui.core.models.errors import InputError
 
     if options.sample is not None and options.step is None:
         raise InputError(_("--sample needs the step too"), advice=_("Add --step N; without both the steps are listed."))
-    page = with_client(options, lambda client: _read(client, options))
+    from agentic_rl_tui.app.cli.connect import with_client
+
+    if _is_file(options.job_id):
+        page = _read_file(options)
+    else:
+        page = with_client(options, lambda client: _read(client, options))
     if options.output != "table":
         emit(page, options.output)
     elif options.step is None:
@@ -52,6 +59,31 @@ async def _read(client: "AgenticRL", options: argparse.Namespace) -> "dict[str, 
     if options.step is not None and options.sample is None:
         return await explain_samples(to, job_id, step=options.step, phase=phase)
     return await read_trajectories(to, job_id, step=options.step, sample=options.sample, phase=phase)
+
+
+def _is_file(name: str) -> bool:
+    """Ids of jobs hold no slashes and do not end like files of lines."""
+    import os
+
+    return os.sep in name or name.endswith((".jsonl", ".ndjson")) or os.path.isfile(name)
+
+
+def _read_file(options: argparse.Namespace) -> "dict[str, Any]":
+    """What the lines without a rollout are goes to stderr, the first few by name."""
+    import sys
+
+    from agentic_rl_tui.core.sdk.dumps import open_dump
+    from agentic_rl_tui.core.sdk.trajectories import explain_dump
+
+    with open_dump(options.job_id) as dump:
+        for item in dump.unread[:_MOST_NAMED]:
+            print(f"{dump.path.name}:{item.line}: {item.why}", file=sys.stderr)
+        if dump.unread_count:
+            words = ngettext("{count} line holds no rollout", "{count} lines hold no rollout", dump.unread_count)
+            print(words.format(count=f"{dump.unread_count:,}"), file=sys.stderr)
+        if options.step is not None and options.sample is None:
+            return explain_dump(dump, step=options.step, phase=options.phase)
+        return dump.page(step=options.step, sample=options.sample, phase=options.phase)
 
 
 def _show(columns: "Sequence[str]", rows: "list[tuple[str, ...]]") -> None:

@@ -12,7 +12,6 @@ from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 
 if TYPE_CHECKING:
-    from agentic_rl_tui.app.backend import Backend
     from agentic_rl_tui.app.screens.base import PlaceScreen
     from agentic_rl_tui.app.tui import ArlApp
 
@@ -59,28 +58,34 @@ class RolloutReader(JobPane):
     def arl(self) -> "ArlApp":
         return cast("ArlApp", self.app)
 
-    @property
-    def _backend(self) -> "Backend | None":
-        return self.arl.backend
-
     async def ask(self, purpose: str, label: str, *, text: str, hint: str) -> None:
         await cast("PlaceScreen", self.screen).prompt.ask(purpose, label, text=text, hint=hint)
 
-    async def _page(self, place: Place) -> Mapping[str, Any]:
-        backend = self._backend
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is somebody to ask yet."""
+        return self.arl.backend is not None
+
+    async def steps_page(self) -> dict[str, Any] | None:
+        backend = self.arl.backend
+        return None if backend is None else await backend.trajectories(self.job_id)
+
+    async def place_page(self, place: Place) -> Mapping[str, Any] | None:
+        backend = self.arl.backend
         if backend is None:
-            return {}
-        page = await backend.trajectories(self.job_id, step=place.step, sample=place.sample, phase=place.phase)
-        return page or {}
+            return None
+        return await backend.trajectories(self.job_id, step=place.step, sample=place.sample, phase=place.phase)
+
+    async def _page(self, place: Place) -> Mapping[str, Any]:
+        return await self.place_page(place) or {}
 
     @work(exclusive=True, group="trajectories.steps", exit_on_error=False)
     async def load(self) -> None:
         """Read the steps again; deeper levels stay as they are."""
-        backend = self._backend
-        if backend is None:
+        if not self.is_ready:
             return
         try:
-            page = await backend.trajectories(self.job_id)
+            page = await self.steps_page()
         except ArlError as error:
             self._fail(error)
         else:

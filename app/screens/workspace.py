@@ -102,6 +102,8 @@ class WorkspaceScreen(WorkspaceChecks):
             return _("No file is being edited")
         if action_id == "workspace.row" and self.rows is None:
             return _("This is no data set")
+        if action_id == "workspace.rollouts" and (self.rows is None or not self.is_dump):
+            return _("This is no file of rollouts")
         if action_id == "workspace.fix" and not self.findings.items:
             return _("There is nothing to fix")
         return None

@@ -74,6 +74,7 @@ class WorkspacePreview(WorkspaceTree):
         text: str | None = None
         lines: FileLines | None = None
         rows: "RowIndex | None" = None
+        is_dump: bool = False
 
     @dataclass
     class Indexing(Message):
@@ -90,6 +91,7 @@ class WorkspacePreview(WorkspaceTree):
         self._shown: Path | None = None
         self._text_lines: FileLines | None = None
         self.rows: RowIndex | None = None
+        self.is_dump = False
         self.row_number = 0
         self._wanted = ""
         self._want_line = 0
@@ -129,6 +131,7 @@ class WorkspacePreview(WorkspaceTree):
     @work(thread=True, exclusive=True, group="workspace.preview", exit_on_error=False)
     def _preview(self, path: Path, stop: threading.Event) -> None:
         from agentic_rl_tui.core.datasets import CheckCanceled, open_rows
+        from agentic_rl_tui.core.sdk.dumps import is_dump
 
         def progress(done: int, total: int) -> None:
             if done % _PROGRESS_BYTES < 1 << 18 and total > _PROGRESS_BYTES:
@@ -143,7 +146,7 @@ class WorkspacePreview(WorkspaceTree):
                 self.post_message(self.Previewed(path, _("{size}, not text").format(size=size(length))))
             elif path.suffix.lower() in (".jsonl", ".ndjson"):
                 rows = open_rows(path, progress=progress, cancel=stop)
-                self.post_message(self.Previewed(path, size(length), rows=rows))
+                self.post_message(self.Previewed(path, size(length), rows=rows, is_dump=is_dump(path)))
             else:
                 lines = FileLines(path)
                 lines.index(stop.is_set)
@@ -175,8 +178,11 @@ class WorkspacePreview(WorkspaceTree):
         name = event.path.relative_to(self.root).as_posix() if inside else str(event.path)
         heading.title = plain(name, keep_newlines=False)
         heading.facts = ((event.note, "$muted"),)
+        if event.is_dump:
+            heading.facts += ((f" · {_('rollouts: t walks them')}", "$accent"),)
         heading.note = ()
         self._close_sources()
+        self.is_dump = event.is_dump
         self._text_lines, self.rows = event.lines, event.rows
         if event.text is not None:
             self.query_one("#preview-text", Editor).load(event.text, event.path.suffix)
@@ -207,6 +213,10 @@ class WorkspacePreview(WorkspaceTree):
                 self.show_row(row)
 
     # Rows of a data set
+
+    def action_rollouts(self) -> None:
+        if self.may("workspace.rollouts") and self._shown is not None:
+            self.arl.open_dump(self._shown)
 
     def show_row(self, number: int) -> None:
         from agentic_rl_tui.core.datasets import conversation

@@ -81,7 +81,9 @@ class Dump:
         self._steps: dict[tuple[int, str], _Step] = {}
         self._names: dict[bytes, int] = {}
         self._greatest = -1
+        self._low, self._high = math.inf, -math.inf
         self._grouped: tuple[_Step | None, dict[int, list[int]]] = (None, {})
+        self.size = 0
         self.unread_count = 0
         self.unread: list[Unread] = []
         """The first lines that could not be read."""
@@ -102,13 +104,7 @@ class Dump:
 
     def bounds(self) -> tuple[float, float] | None:
         """The least and greatest reward of all; None where there is none."""
-        low, high = math.inf, -math.inf
-        for reward in self._rewards:
-            if reward < low:  # false for what is no number
-                low = reward
-            if reward > high:
-                high = reward
-        return (low, high) if low <= high else None
+        return (self._low, self._high) if self._low <= self._high else None
 
     def page(self, *, step: int | None = None, sample: int | None = None, phase: str = "train") -> dict[str, Any]:
         """Without a step the steps there are, with one its samples, with a sample too the whole rollouts of its group.
@@ -217,6 +213,7 @@ class Dump:
                     raise CheckCanceled(_("opening {file} was canceled").format(file=self.path.name))
                 if progress is not None:
                     progress(min(offset, total), total)
+        self.size = offset
         self._names = {}
 
     def _take(self, raw: bytes, offset: int, line: int) -> None:
@@ -254,6 +251,7 @@ class Dump:
         if head.reward is not None:
             step.scored += 1
             step.total += head.reward
+            self._low, self._high = min(self._low, head.reward), max(self._high, head.reward)
         elif not head.is_failed:
             step.failed_rewards += 1
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentic_rl_tui.core.client.transport import Request, Transport, checked_id
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.models.groups import bounds, judge
+
+if TYPE_CHECKING:
+    from agentic_rl_tui.core.sdk.dumps import Dump
 
 _LONG_S = 300.0
 
@@ -43,10 +46,23 @@ async def explain_samples(transport: Transport, job_id: str, *, step: int, phase
     """
     page = await read_trajectories(transport, job_id, step=step, phase=phase)
     samples = [dict(item) for item in page.get("samples") or ()]
-    low, high = bounds([item.get("rewards") or () for item in samples])
+    edges = bounds([item.get("rewards") or () for item in samples])
     for item in samples:
         group = await read_trajectories(transport, job_id, step=step, sample=item["sample"], phase=phase)
-        facts = judge(item.get("rewards") or (), low, high, records=group.get("rollouts") or ())
-        told = asdict(facts)
-        item |= {name: told[name] for name in ("spread", "cause", "scored", "zeros", "zeros_by_exception", "prompt")}
+        item |= _told(item, group, edges)
     return {**page, "samples": samples}
+
+
+def explain_dump(dump: "Dump", *, step: int, phase: str = "train") -> dict[str, Any]:
+    """The same of a file of rollouts."""
+    page = dump.page(step=step, phase=phase)
+    samples = [dict(item) for item in page["samples"]]
+    edges = bounds([item["rewards"] for item in samples])
+    for item in samples:
+        item |= _told(item, dump.page(step=step, sample=item["sample"], phase=phase), edges)
+    return {**page, "samples": samples}
+
+
+def _told(item: Mapping[str, Any], group: Mapping[str, Any], edges: tuple[float, float]) -> dict[str, Any]:
+    facts = asdict(judge(item.get("rewards") or (), *edges, records=group.get("rollouts") or ()))
+    return {name: facts[name] for name in ("spread", "cause", "scored", "zeros", "zeros_by_exception", "prompt")}

@@ -223,15 +223,8 @@ class WorkspaceTree(EditingScreen):
         heading.facts = ((words, "$muted"),) if count else ()
         empty = self.query_one("#preview-empty", Empty)
         is_empty = not self.table.items and self.root in self._listing
-        empty.title = _("This folder is empty") if is_empty else ""
-        empty.body = (
-            (
-                (("N", "$accent bold"), (_("  writes a workspace to start from"), "$muted")),
-                (("agentic-rl-tui init", "$ink bold"), (_("  does the same in a shell"), "$muted")),
-            )
-            if is_empty
-            else ()
-        )
+        empty.title = _("This folder is empty") if is_empty else _("No file is shown") if self.table.items else ""
+        empty.body = _how_to_begin() if is_empty else _how_to_look() if self.table.items else ()
 
     def _entries(self, folder: Path, depth: int) -> Iterator[Entry]:
         start = len(str(self.root)) + 1
@@ -268,3 +261,17 @@ class WorkspaceTree(EditingScreen):
             self._toggle(entry)
         else:
             self.table.move_to(str(entry.path.parent))
+
+
+def _how_to_begin() -> tuple[tuple[Span, ...], ...]:
+    return (
+        (("N", "$accent bold"), (_("  writes a workspace to start from"), "$muted")),
+        (("agentic-rl-tui init", "$ink bold"), (_("  does the same in a shell"), "$muted")),
+    )
+
+
+def _how_to_look() -> tuple[tuple[Span, ...], ...]:
+    return (
+        (("↓", "$accent bold"), (_("  goes to the files of the folder"), "$muted")),
+        (("↵", "$accent bold"), (_("  opens the folder or closes it"), "$muted")),
+    )

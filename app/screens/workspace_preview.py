@@ -178,8 +178,6 @@ class WorkspacePreview(WorkspaceTree):
         name = event.path.relative_to(self.root).as_posix() if inside else str(event.path)
         heading.title = plain(name, keep_newlines=False)
         heading.facts = ((event.note, "$muted"),)
-        if event.is_dump:
-            heading.facts += ((f" · {_('rollouts: t walks them')}", "$accent"),)
         heading.note = ()
         self._close_sources()
         self.is_dump = event.is_dump
@@ -233,7 +231,8 @@ class WorkspacePreview(WorkspaceTree):
         self.row_number = number = min(max(0, number), len(rows) - 1)
         words = _("row {row:,} of {count:,}").format(row=number, count=len(rows))
         line = _("line {line:,}").format(line=rows.line_number(number))
-        facts: list[tuple[str, str]] = [(words, "$ink"), (f"  {line}", "$muted")]
+        hint = [(f"{_('t as trajectories')}  ", "$accent")] if self.is_dump else []
+        facts: list[tuple[str, str]] = [*hint, (words, "$ink"), (f"  {line}", "$muted")]
         try:
             talk = conversation(rows[number])
         except ArlError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -15,6 +14,7 @@ from agentic_rl_tui.core.tracing.clients import (
     instrument_openai_chat_completions,
     trace_client,
 )
+from agentic_rl_tui.core.tracing.decorating import decorated, sync_or_async
 from agentic_rl_tui.core.tracing.llm import Invocation, input_of, run_llm
 from agentic_rl_tui.core.tracing.messages import (
     dashscope_response_to_output_messages,
@@ -136,18 +136,9 @@ def observe_llm(
             )
             return run_llm(fn, args, kwargs, invocation, result_mapper)
 
-        if inspect.iscoroutinefunction(fn):
+        return sync_or_async(fn, call)
 
-            @wraps(fn)
-            async def call_async(*args: Any, **kwargs: Any) -> Any:
-                return await call(*args, **kwargs)
-
-            return call_async
-        return call
-
-    if is_wanted() is False:
-        return _fn if _fn is not None else lambda fn: fn
-    return decorate(_fn) if _fn is not None else decorate
+    return decorated(decorate, _fn)
 
 
 def run_with_genai_llm_span(

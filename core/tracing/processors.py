@@ -11,9 +11,10 @@ from functools import wraps
 from typing import Any
 
 from agentic_rl_tui.core.tracing import payload
+from agentic_rl_tui.core.tracing.decorating import decorated
 from agentic_rl_tui.core.tracing.messages import field
 from agentic_rl_tui.core.tracing.recorder import PROCESSOR_SCOPE, current, fail, recorder, succeed
-from agentic_rl_tui.core.tracing.state import ATTEMPT_ID, ROLLOUT_ID, SAMPLE_ID, flag, is_on, is_wanted, use
+from agentic_rl_tui.core.tracing.state import ATTEMPT_ID, ROLLOUT_ID, SAMPLE_ID, flag, is_on, use
 
 _log = logging.getLogger("dashscope.finetune.reinforcement")
 KINDS = ("rollout", "reward", "group_reward")
@@ -61,9 +62,7 @@ def _decorator(_fn: Any, kind: str | None, span_kind: Any, shows_io: bool) -> An
 
         return process
 
-    if is_wanted() is False:
-        return _fn if _fn is not None else lambda fn: fn
-    return decorate(_fn) if _fn is not None else decorate
+    return decorated(decorate, _fn)
 
 
 def _begin(

@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any
 
 from agentic_rl_tui.core.tracing import payload
+from agentic_rl_tui.core.tracing.decorating import decorated, sync_or_async
 from agentic_rl_tui.core.tracing.messages import field
 from agentic_rl_tui.core.tracing.recorder import GENAI_SCOPE, current, fail, recorder, succeed
 from agentic_rl_tui.core.tracing.state import current_call, flag, is_on, is_wanted, use
@@ -108,18 +109,9 @@ def observe_tool(_fn: Any = None, *, name: str | None = None, provider: str | No
                 return fn(*args, **kwargs)
             return run_tool(fn, args, kwargs, shown, provider, _bound(fn, args, kwargs), key=key)
 
-        if inspect.iscoroutinefunction(fn):
+        return sync_or_async(fn, call)
 
-            @wraps(fn)
-            async def call_async(*args: Any, **kwargs: Any) -> Any:
-                return await call(*args, **kwargs)
-
-            return call_async
-        return call
-
-    if is_wanted() is False:
-        return _fn if _fn is not None else lambda fn: fn
-    return decorate(_fn) if _fn is not None else decorate
+    return decorated(decorate, _fn)
 
 
 def _bound(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:

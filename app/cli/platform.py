@@ -92,6 +92,7 @@ def _tell_held(place: Path, held: Manifest, form: str) -> None:
 def _status(paths: PlatformPaths, form: str) -> int:
     import asyncio
     import dataclasses
+    from datetime import datetime
 
     from agentic_rl_tui.core.launch import platform_status
 
@@ -101,6 +102,8 @@ def _status(paths: PlatformPaths, form: str) -> int:
         state |= {key: value for key, value in dataclasses.asdict(info).items() if value is not None}
     plain = {key: value if isinstance(value, int | float) else str(value) for key, value in state.items()}
     if form == "table":
+        if info is not None and info.started_at is not None:
+            plain["started_at"] = datetime.fromtimestamp(info.started_at).astimezone().isoformat(" ", "seconds")
         facts({key: str(value) for key, value in plain.items()})
     else:
         emit(plain, form)

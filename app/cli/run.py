@@ -45,8 +45,10 @@ def _object(text: str) -> dict[str, Any]:
 
     try:
         value = json.loads(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(_("not JSON: {error}").format(error=error)) from error
+    except json.JSONDecodeError as error:
+        from agentic_rl_tui.app.cli.run_flags import no_json
+
+        raise argparse.ArgumentTypeError(no_json(text, error)) from error
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(_('must be an object such as {"batch_size": 64}'))
     return value

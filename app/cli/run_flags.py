@@ -14,6 +14,8 @@ from agentic_rl_tui.app.cli.run_arguments import PLURAL
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.core.models.functions import FunctionKind
+from agentic_rl_tui.core.models.jsonwords import in_words
+from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.core.sdk.components import (
     AgenticRLFunctionComponent,
     Dataset,
@@ -96,6 +98,14 @@ def _at(values: list[Any], place: int) -> Any:
     return values[place] if place < len(values) else None
 
 
+def no_json(text: str, error: json.JSONDecodeError) -> str:
+    """What is wrong with the JSON of an option, and where; the shell often ate its quotes."""
+    shown = plain(text if len(text) <= 40 else f"{text[:40]}…", keep_newlines=False)
+    return _("{text!r} is no JSON: {why} at character {place}. Put it in single quotes: '{{\"name\": 1}}'").format(
+        text=shown, why=in_words(error.msg), place=error.pos + 1
+    )
+
+
 @dataclass
 class _Reader:
     """Reads option values and keeps every mistake as one sentence."""
@@ -116,8 +126,8 @@ class _Reader:
             return []
         try:
             value = json.loads(text)
-        except ValueError as error:
-            self.problems.append(_("{option} is not JSON: {error}").format(option=option, error=error))
+        except json.JSONDecodeError as error:
+            self.problems.append(f"{option}: {no_json(text, error)}")
             return []
         values = value if isinstance(value, list) else [value]
         if not all(isinstance(each, dict) for each in values):

@@ -94,7 +94,7 @@ def test_every_mistake_in_the_options_is_named(workspace: Path, capsys: Captured
         "--reward-runtimes has 1 values for 2 reward functions",
         "--reward-names has 1 values for 2 reward functions",
         "--rollout-runtime: cpus",
-        "--reward-metric-weights is not JSON",
+        "--reward-metric-weights:",
     ):
         assert words in told
 

@@ -15,7 +15,10 @@ from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.diff import DiffLine, DiffView
 from agentic_rl_tui.widgets.panels import Note
 
-_SHORT = 12
+_FRAME_LINES = 9
+"""Title, buttons, the gaps and the edges of the dialog."""
+_SHARE = 0.9
+"""How much of the screen a dialog may take."""
 """Lines that fit on the smallest screen; more get a dialog of full height."""
 
 
@@ -62,7 +65,8 @@ class Difference(Dialog[bool]):
 
     def on_mount(self) -> None:
         self.query_one(DiffView).lines = self._lines
-        self.query_one("#dialog").set_class(len(self._lines) + len(self._reasons) > _SHORT, "-long")
+        room = int(self.app.size.height * _SHARE) - _FRAME_LINES
+        self.query_one("#dialog").set_class(len(self._lines) + len(self._reasons) > room, "-long")
         self.query_one("#yes" if self._yes else "#no", Button).focus()
 
     def action_answer(self, answer: bool) -> None:

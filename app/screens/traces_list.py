@@ -144,7 +144,7 @@ class TraceList(Vertical):
             empty.title = _("The traces could not be read")
             empty.body = (
                 ((clean(self._error.message), "$failed"),),
-                (("ctrl+r", "$accent bold"), (f"  {_('asks again')}", "$muted")),
+                (("^r", "$accent bold"), (f"  {_('asks again')}", "$muted")),
             )
         elif not self.is_known:
             empty.title, empty.body = _("Reading the traces …"), ()

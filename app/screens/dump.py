@@ -78,6 +78,8 @@ class DumpScreen(JobPanes):
         self.path = path
         self.tab, self.job_id, self.job = "trajectories", path.stem, None
         self._stop = threading.Event()
+        self._held: list[Dump] = []
+        """Files that are open, the one that is shown and one that was just read."""
 
     def body(self) -> ComposeResult:
         yield Heading(id="job-heading")
@@ -117,8 +119,11 @@ class DumpScreen(JobPanes):
         except ArlError as error:
             self.post_message(self.Refused(error))
         else:
-            if stop.is_set() or not self.post_message(self.Opened(dump)):
+            self._held.append(dump)
+            if stop.is_set():  # said before it was held: nobody else closes it
                 dump.close()
+            else:
+                self.post_message(self.Opened(dump))
 
     @on(Reading)
     def _reading(self, event: Reading) -> None:
@@ -132,10 +137,8 @@ class DumpScreen(JobPanes):
 
     @on(Opened)
     def _opened(self, event: Opened) -> None:
-        dump, old = event.dump, self.trajectories.dump
-        self.trajectories.dump = dump
-        if old is not None:
-            old.close()
+        dump = self.trajectories.dump = event.dump
+        self._let_go(but=dump)
         count = ngettext("{count} rollout", "{count} rollouts", len(dump)).format(count=f"{len(dump):,}")
         self.heading.facts = ((f"{count} · {size(dump.size)}", "$muted"),)
         self.heading.note = ()
@@ -165,7 +168,11 @@ class DumpScreen(JobPanes):
 
     def on_unmount(self) -> None:
         self._stop.set()
-        if (dump := self.trajectories.dump) is not None:
+        self._let_go()
+
+    def _let_go(self, but: "Dump | None" = None) -> None:
+        for dump in [held for held in self._held if held is not but]:
+            self._held.remove(dump)
             dump.close()
 
 

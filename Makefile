@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 PEERS := .cache/peers
 TYPING := .cache/typing
 DASHSCOPE := dashscope-2.0.2 dashscope-2.0.2-tracing dashscope-1.27.8
-WORKERS ?= 2
+# Many tests wait for other processes: one worker more than cores keeps two cores busy.
+WORKERS ?= 3
 
 .PHONY: run test check lint types arrows pytest peers screenshots docs texts clean
 
@@ -34,7 +35,8 @@ pytest: $(VENV)/.test-ready peers
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup $(ARGS)
 
 # The official clients, each in an environment of its own, drive the local platform in the conformance tests.
-peers: $(DASHSCOPE:%=$(PEERS)/%/.ready)
+peers: $(VENV)/.python
+	@$(MAKE) --no-print-directory --jobs 3 $(DASHSCOPE:%=$(PEERS)/%/.ready)
 
 screenshots: $(VENV)/.test-ready
 	$(BIN)/python screenshots/make.py

@@ -1,10 +1,10 @@
 """The one table of actions and keys. Bindings, footer, help, palette and the documentation are generated from it."""
 
-import string
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentic_rl_tui.app.keynames import UNSENDABLE, key_label, key_list, let_alt_arrive
 from agentic_rl_tui.core.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -367,43 +367,11 @@ def bindings(scope: str) -> "list[BindingType]":
     """The bindings of one scope, for the class that carries out its actions."""
     from textual.binding import Binding
 
-    _let_alt_arrive()
+    let_alt_arrive()
     return [
         Binding(action.keys, action.command, action.label, id=action.id, priority=action.priority)
         for action in scoped(scope)
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class _AltKey:
-    value: str
-
-
-def _let_alt_arrive() -> None:
-    """Read escape and a digit or letter as alt and that key, at once and without a character to type.
-
-    Textual takes escape and a digit for what a Mac writes with its option key, so that alt+1 typed an inverted
-    exclamation mark; a Mac sends such characters themselves, which stay what they are. Escape and b or f are how
-    terminals say that the cursor goes by words, and stay that. Capitals begin longer sequences.
-    """
-    from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-
-    table: MutableMapping[str, object] = ANSI_SEQUENCES_KEYS  # type: ignore[assignment]
-    for letter in string.ascii_lowercase:
-        table.setdefault(f"\x1b{letter}", (_AltKey(f"alt+{letter}"),))
-    table.update({f"\x1b{digit}": (_AltKey(f"alt+{digit}"),) for digit in string.digits})
-
-
-def key_list(keys: str) -> list[str]:
-    """The single keys of a comma separated list, in Textual's names."""
-    from textual.keys import _character_to_key
-
-    names = []
-    for part in keys.split(","):
-        key = part.strip()
-        if key:
-            names.append(_character_to_key(key) if len(key) == 1 else key)
-    return names
 
 
 def user_keys(values: Mapping[str, object]) -> dict[str, str]:
@@ -421,9 +389,9 @@ def check_keymap(user: Mapping[str, str], actions: Sequence[Action] = ACTIONS) -
     taken: dict[str, list[Action]] = {}
     for action in actions:
         for key in key_list(user.get(action.id, action.keys)):
-            if key in _UNSENDABLE:
+            if key in UNSENDABLE:
                 problems.append(
-                    _("{id}: terminals send {sent} for {key}").format(id=action.id, sent=_UNSENDABLE[key], key=key)
+                    _("{id}: terminals send {sent} for {key}").format(id=action.id, sent=UNSENDABLE[key], key=key)
                 )
             for rival in taken.get(key, []):
                 if _meet(rival.scope, action.scope):
@@ -436,50 +404,8 @@ def check_keymap(user: Mapping[str, str], actions: Sequence[Action] = ACTIONS) -
     return problems
 
 
-_UNSENDABLE = {"ctrl+h": "backspace", "ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape"}
-
-
 def _meet(one: str, other: str) -> bool:
     return one == other or any(one in scopes and other in scopes for scopes in TOGETHER)
-
-
-_GLYPHS = {
-    "enter": "↵",
-    "escape": "esc",
-    "slash": "/",
-    "question_mark": "?",
-    "exclamation_mark": "!",
-    "colon": ":",
-    "minus": "-",
-    "number_sign": "#",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "full_stop": ".",
-    "tilde": "~",
-    "equals_sign": "=",
-    "ampersand": "&",
-    "at": "@",
-    "comma": ",",
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
-    "pageup": "pgup",
-    "pagedown": "pgdn",
-}
-
-
-def key_label(key: str) -> str:
-    """How a key is written for people: ``^r`` for ctrl+r, ``↵`` for enter."""
-    *modifiers, name = key.split("+")
-    shown = _GLYPHS.get(name, name)
-    for modifier in modifiers:
-        shown = f"^{shown}" if modifier == "ctrl" else f"{modifier}+{shown}"
-    return shown
-
-
-def key_labels(keys: str) -> str:
-    return " ".join(key_label(key) for key in key_list(keys))
 
 
 def effective(user: Mapping[str, str]) -> Iterable[tuple[Action, str]]:

@@ -12,7 +12,8 @@ from textual.events import DescendantFocus
 from textual.screen import ModalScreen, Screen
 from textual.worker import Worker, WorkerState
 
-from agentic_rl_tui.app.keymap import bindings, by_id, key_label
+from agentic_rl_tui.app.keymap import bindings, by_id
+from agentic_rl_tui.app.keynames import key_label
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import HeaderBar, KeyBar, KeyHint

@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from agentic_rl_tui.app.keymap import key_labels
+from agentic_rl_tui.app.keynames import key_labels
 from agentic_rl_tui.app.screens.base import Dialog
 from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import ConfigError

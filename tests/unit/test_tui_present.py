@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic_rl_tui.app import keymap
+from agentic_rl_tui.app import keymap, keynames
 from agentic_rl_tui.app.backend import StepNews
 from agentic_rl_tui.app.poll import Pulse, delay_s
 from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_filter, job_row
@@ -188,6 +188,7 @@ def test_ids_are_unique_and_every_scope_has_a_title() -> None:
         ({"jobs.cancel": "j"}, "j is bound to both table.down and jobs.cancel"),
         ({"jobs.nothing": "z"}, "there is no action 'jobs.nothing'"),
         ({"jobs.cancel": "ctrl+i"}, "jobs.cancel: terminals send tab for ctrl+i"),
+        ({"jobs.cancel": "alt+b"}, "jobs.cancel: terminals send ctrl+left for alt+b"),
         ({"jobs.cancel": " "}, "jobs.cancel has no key"),
         ({"jobs.cancel": "?"}, "? is bound to both app.help and jobs.cancel"),
     ],
@@ -202,7 +203,7 @@ def test_keys_may_be_swapped_and_used_again_elsewhere() -> None:
 
 
 def test_keys_are_written_for_people() -> None:
-    assert keymap.key_labels("ctrl+r,/,enter,?,G,pagedown") == "^r / ↵ ? G pgdn"
+    assert keynames.key_labels("ctrl+r,/,enter,?,G,pagedown") == "^r / ↵ ? G pgdn"
     assert keymap.user_keys({"keys.jobs.cancel": "X", "other": 1}) == {"jobs.cancel": "X"}
 
 
@@ -215,7 +216,7 @@ def test_widgets_bind_what_the_table_says() -> None:
         for binding in widget.BINDINGS:
             action = keymap.by_id(binding.id or "")  # type: ignore[union-attr]
             assert action is not None, binding
-            assert keymap.key_list(action.keys) == keymap.key_list(binding.key), binding  # type: ignore[union-attr]
+            assert keynames.key_list(action.keys) == keynames.key_list(binding.key), binding  # type: ignore[union-attr]
             assert action.command == binding.action, binding  # type: ignore[union-attr]
         scope = "table" if widget is Table else "log"
         assert {action.id for action in keymap.scoped(scope)} == {binding.id for binding in widget.BINDINGS}  # type: ignore[union-attr]

@@ -1,6 +1,5 @@
 """The way to the service: connecting, its health, and going to another profile while the program runs."""
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,11 +27,6 @@ HEALTH_REMOTE_S = 60.0
 UNUSABLE = ("unreachable", "unauthorized", "failing", "no_key")
 OF_A_PROFILE = ("jobs", "functions", "traces")
 """The places that show what a profile holds; the others show files and stay as they are."""
-
-
-def terminal_is_gone() -> bool:
-    """Whether the terminal hung up. Not every one sends a signal then, and reading its end again and again is busy."""
-    return sys.__stdin__ is None or not sys.__stdin__.isatty()
 
 
 class Connecting(Telling):
@@ -110,10 +104,7 @@ class Connecting(Telling):
 
     @work(exclusive=True, group="app.health", exit_on_error=False)
     async def check_health(self) -> None:
-        """Ask how the service is; a terminal that nobody looks at asks nothing, one that is gone ends the app."""
-        if not self.is_headless and terminal_is_gone():
-            self.exit(0)
-            return
+        """Ask how the service is; a terminal that nobody looks at asks nothing."""
         if self.backend is not None and self.app_focus and self.clock() >= self._rest_until:
             try:
                 state = (await self.backend.health()).state

@@ -5,11 +5,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
+from textual.geometry import Size
 from textual.screen import Screen
 
 from agentic_rl_tui.app import keymap
@@ -17,6 +20,7 @@ from agentic_rl_tui.app.connecting import changed
 from agentic_rl_tui.app.places import PLACES, place_name
 from agentic_rl_tui.app.slow_line import SlowLine
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog
+from agentic_rl_tui.app.tty import watch_terminal
 from agentic_rl_tui.app.view import View
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.styles import themes
@@ -130,8 +134,19 @@ class ArlApp(SlowLine):
     def on_mount(self) -> None:
         self._install_keys()
         self.start_keeping()
+        if not self.is_headless:
+            watch_terminal(partial(self.call_from_thread, self.exit, 0))
         if self._broken_view is not None:
             self.tell_broken_view(self._broken_view)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Go by the size that the terminal has: where signals tell of it, one may overtake another and leave it stale.
+
+        Terminals that tell their size in the stream of keys, which is what smooth scrolling needs, do so in order.
+        """
+        is_told_by_signal = not (self.is_headless or self.is_web or self.supports_smooth_scrolling)
+        if is_told_by_signal and (size := Size(*get_terminal_size())) != event.size:
+            self.post_message(events.Resize(size, size))
 
     def on_unmount(self) -> None:
         self.keep_last_view()

@@ -41,6 +41,7 @@ def run_tui(
 
     from agentic_rl_tui.app.places import place_name
     from agentic_rl_tui.app.prepaint import FirstSight
+    from agentic_rl_tui.app.tty import forget_exported_size
     from agentic_rl_tui.app.view import BrokenView, View, read_view, view_path
 
     # Nothing of the start is garbage; collecting would only delay the first frame.
@@ -48,6 +49,7 @@ def run_tui(
     is_slow = low_bandwidth or settings.get("tui.low_bandwidth") is True
     if is_slow:
         os.environ.setdefault("TEXTUAL_FPS", SLOW_FPS)  # read when textual is first imported
+    forget_exported_size()
     sight = FirstSight()
     try:
         view, broken = View(), None

@@ -4,7 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
+from textual.geometry import Size
 
+from agentic_rl_tui.app import shell
 from agentic_rl_tui.app.screens.help import Help
 from agentic_rl_tui.app.screens.jobs import JobsScreen
 from agentic_rl_tui.app.screens.palette import Palette
@@ -192,6 +195,23 @@ async def test_resize_storm_keeps_the_cursor_in_sight(scenes: Any, settle: Any) 
             await pilot.pause()
             top = round(screen.table.scroll_offset.y)
             assert top <= 60 < top + screen.table.size.height
+
+
+@pytest.mark.parametrize(("is_in_order", "columns"), [(False, 100), (True, 80)])
+async def test_a_size_that_came_late_gives_way_to_the_one_the_terminal_has(
+    scenes: Any, settle: Any, monkeypatch: pytest.MonkeyPatch, is_in_order: bool, columns: int
+) -> None:
+    app = scenes.app(scenes.sample_backend())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        monkeypatch.setattr(shell, "get_terminal_size", lambda: (100, 30))
+        monkeypatch.setattr(type(app), "is_headless", False)
+        app.supports_smooth_scrolling = is_in_order
+        late = Size(80, 24)
+        app.post_message(events.Resize(late, late))
+        await settle(pilot)
+        monkeypatch.undo()
+        assert app.size.width == app.screen.size.width == columns
 
 
 async def test_ctrl_c_twice_leaves(scenes: Any, settle: Any) -> None:

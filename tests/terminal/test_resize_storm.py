@@ -26,10 +26,11 @@ def resize(program: Any, columns: int, rows: int) -> None:
     os.killpg(program.process.pid, signal.SIGWINCH)
 
 
-def test_a_storm_of_sizes_leaves_the_screen_whole(terminal: Callable, tmp_path: Path) -> None:
+@pytest.mark.parametrize("exported", [{}, {"COLUMNS": "80", "LINES": "24"}], ids=["", "with-a-size-exported"])
+def test_a_storm_of_sizes_leaves_the_screen_whole(terminal: Callable, tmp_path: Path, exported: dict[str, str]) -> None:
     root = tmp_path / "calc"
     write_workspace(TEMPLATES["calc-agent"], root)
-    program = terminal("--workspace", str(root))
+    program = terminal("--workspace", str(root), **exported)
     for place, shown in PLACES.items():
         program.press(place)
         program.wait_for(shown)

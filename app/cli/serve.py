@@ -1,13 +1,13 @@
+from __future__ import annotations
+
 import argparse
 
-from agentic_rl_tui.app.cli.output import output_argument
+from agentic_rl_tui.app.cli.output import emit, output_argument
 from agentic_rl_tui.core.i18n import _
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
-    from agentic_rl_tui.core.paths import PlatformPaths
-
-_LOOK_S = 0.05
+    from typing import Any
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,31 +47,11 @@ def run(options: argparse.Namespace) -> int:
         if getattr(options, name) is not None:
             given += [f"--{name.replace('_', '-')}={getattr(options, name)}"]
     given += [f"--fault={rule}" for rule in options.fault or ()]
-    if options.output != "table":
-        _announce(
-            PlatformPaths(Path(options.root).absolute()) if options.root else PlatformPaths.default(), options.output
-        )
-    return main(given)
+    if options.output == "table":
+        return main(given)
 
+    def announce(state: dict[str, Any]) -> None:
+        paths = PlatformPaths(Path(options.root).absolute()) if options.root else PlatformPaths.default()
+        emit({**state, "socket": str(paths.socket), "root": str(paths.root)}, options.output)
 
-def _announce(paths: "PlatformPaths", form: str) -> None:
-    """Print where the platform answers once it does, while `main` runs it."""
-    import json
-    import os
-    import threading
-    import time
-
-    from agentic_rl_tui.app.cli.output import emit
-
-    def wait() -> None:
-        while True:
-            try:
-                said = json.loads(paths.pid_file.read_bytes())
-            except (OSError, ValueError):
-                said = {}
-            if said.get("pid") == os.getpid():
-                emit({**said, "socket": str(paths.socket), "root": str(paths.root)}, form)
-                return
-            time.sleep(_LOOK_S)
-
-    threading.Thread(target=wait, daemon=True).start()
+    return main(given, on_ready=announce)

@@ -5,8 +5,9 @@ import ipaddress
 import os
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from agentic_rl_tui.core import settings
 from agentic_rl_tui.core.i18n import set_language
@@ -22,8 +23,13 @@ EXIT_REFUSED = 1
 EXIT_USAGE = 2
 
 
-def main(argv: Sequence[str] | None = None, *, prog: str = "agentic-rl-tui serve") -> int:
-    """Run a platform until it is told to stop; the exit code.
+def main(
+    argv: Sequence[str] | None = None,
+    *,
+    prog: str = "agentic-rl-tui serve",
+    on_ready: Callable[[dict[str, Any]], None] | None = None,
+) -> int:
+    """Run a platform until it is told to stop; the exit code. on_ready gets where it answers, once it does.
 
     0 stopped in good order, 1 refused (another platform, unusable state directory or port), 2 wrong usage.
     """
@@ -40,7 +46,7 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "agentic-rl-tui serve
             "local.clock_factor": arguments.clock_factor,
         }
         merged = settings.load(profile="local", flags=flags)
-        server.run(paths, merged, listening)
+        server.run(paths, merged, listening, on_ready)
     except ConfigError as error:
         return _refuse(error, EXIT_USAGE)
     except ArlError as error:

@@ -125,8 +125,15 @@ class Front:
         await app(scope, receive, send)
 
 
-def run(paths: PlatformPaths, settings: Settings, listening: Listening | None) -> None:
+def run(
+    paths: PlatformPaths,
+    settings: Settings,
+    listening: Listening | None,
+    on_ready: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
     """Run a platform until it is told to stop. Raises AlreadyRunning, PlatformError, ConfigError.
+
+    on_ready gets what the platform writes of itself, once its sockets are bound.
 
     SIGTERM and SIGINT end it in good order, a second one at once; SIGHUP is ignored, since a platform outlives the
     terminal that it was started from.
@@ -138,7 +145,7 @@ def run(paths: PlatformPaths, settings: Settings, listening: Listening | None) -
         _set_up_logging(paths)
         database = Database(paths.database)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(paths, options, settings, listening, database))
+            runner.run(_serve(paths, options, settings, listening, database, on_ready))
     except Exception as error:
         _log.error("%s", error, exc_info=not isinstance(error, ArlError))
         raise
@@ -152,6 +159,7 @@ async def _serve(
     settings: Settings,
     listening: Listening | None,
     database: Database,
+    on_ready: Callable[[dict[str, Any]], None] | None,
 ) -> None:
     stop = asyncio.Event()
     _handle_signals(asyncio.get_running_loop(), stop)
@@ -166,6 +174,8 @@ async def _serve(
         doors.open(TokenGuard(front, listening.token), tcp)
     doors.open(front, lock.bind_unix(paths))
     lock.write_state(paths, state)
+    if on_ready is not None:
+        on_ready(state)
     _say(f"listening at {paths.socket}" + (f" and {state['url']}" if listening else ""))
     platform: Platform | None = None
     gateway = Doors()

@@ -1,16 +1,14 @@
 """Notes and pins on jobs, kept on this machine: one small file a profile, safe with several processes."""
 
-import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentic_rl_tui.core.paths import private_dir, state_dir
+from agentic_rl_tui.core.paths import locked, private_dir, state_dir
 
 LONGEST = 4000
 """Characters of a note; more is cut."""
@@ -80,7 +78,8 @@ class Notes:
             self._change(job_id, lambda note: replace(note, is_pinned=False, gone_at=self._clock()))
 
     def _change(self, job_id: str, change: Callable[[JobNote], JobNote]) -> JobNote:
-        with self._locked():
+        private_dir(self.path.parent)
+        with locked(self.path.with_suffix(".lock")):
             known = _read(self.path)
             if known is None:
                 os.replace(self.path, self.path.with_suffix(".broken"))
@@ -101,16 +100,6 @@ class Notes:
         self.path.touch(mode=0o600)
         text = json.dumps({"version": _VERSION, "notes": entries}, ensure_ascii=False)
         write_atomic(self.path, text.encode("utf-8", "replace"))
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        private_dir(self.path.parent)
-        handle = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
 
 
 class SessionNotes(Notes):

@@ -1,9 +1,12 @@
 """Where things lie: the user's config and state directories, the platform's socket."""
 
+import fcntl
 import hashlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +31,17 @@ def private_dir(path: Path) -> Path:
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         path.chmod(0o700)
     return path
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, made where it is missing; every other program that wants it waits."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 @dataclass(frozen=True, slots=True)

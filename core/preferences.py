@@ -1,7 +1,5 @@
 """Writing single settings into the user's own file, with everything else in it left as it is."""
 
-import fcntl
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,9 +24,7 @@ def prefer(key: str, value: Any, *, path: Path | None = None) -> Path:
     path = path if path is not None else paths.config_dir() / USER_FILE
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with paths.locked(path.with_name(f".{path.name}.lock")):
             raw = path.read_bytes() if path.exists() else b""
             mark = _MARK if raw.startswith(_MARK) else b""
             document = tomlkit.parse(raw.removeprefix(mark).decode("utf-8"))
@@ -38,8 +34,6 @@ def prefer(key: str, value: Any, *, path: Path | None = None) -> Path:
             elif key.endswith("api_key") and value is not None:
                 path.chmod(0o600)
             write_atomic(path.resolve(), mark + tomlkit.dumps(document).encode())
-        finally:
-            os.close(handle)
     except OSError as error:
         text = _("{path} cannot be written: {reason}").format(path=path, reason=error.strerror or error)
         raise ConfigError(text) from error

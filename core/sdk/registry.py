@@ -1,16 +1,15 @@
 """What this machine has registered: entities by package and class, layers by requirements."""
 
-import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.core.client.log import logger
-from agentic_rl_tui.core.paths import private_dir
+from agentic_rl_tui.core.paths import locked, private_dir
 
 _KEPT = 500
 
@@ -84,12 +83,6 @@ class Registry:
             json.dump(entries, stream)
         draft.replace(self.path)
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> AbstractContextManager[None]:
         private_dir(self.path.parent)
-        descriptor = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        return locked(self.path.with_suffix(".lock"))

@@ -110,23 +110,11 @@ async def _run(options: argparse.Namespace) -> int:
 async def _model_calls(options: argparse.Namespace, resource: Any) -> tuple[Any, ...]:
     """What the practice policy was asked, as the platform recorded it; the key stops working."""
     from agentic_rl_tui.app.cli.connect import settings_of
-    from agentic_rl_tui.core.functions.harness_report import ModelCall
     from agentic_rl_tui.core.sdk import AgenticRL
-    from agentic_rl_tui.core.sdk.practice import practice_calls
+    from agentic_rl_tui.core.sdk.practice import model_calls
 
     async with AgenticRL(settings=settings_of(options)) as client:
-        calls = await practice_calls(client.transport, resource.api_key)
-    return tuple(
-        ModelCall(
-            resource.model_name,
-            call["prompt_tokens"],
-            call["completion_tokens"],
-            call["latency_s"],
-            call.get("error"),
-            call.get("span", ""),
-        )
-        for call in calls
-    )
+        return await model_calls(client.transport, resource)
 
 
 async def _models(options: argparse.Namespace, rows: list[tuple[int, Any]]) -> list[Any]:

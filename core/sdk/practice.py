@@ -30,6 +30,7 @@ async def practice_models(
 
 async def model_calls(transport: Transport, resource: ModelResource) -> tuple[ModelCall, ...]:
     """What a rollout asked of a lent model; its key stops working."""
+    answer = await transport.call(Request("POST", "//local/v1/practice/close", json={"api_key": resource.api_key}))
     return tuple(
         ModelCall(
             resource.model_name,
@@ -39,12 +40,5 @@ async def model_calls(transport: Transport, resource: ModelResource) -> tuple[Mo
             call.get("error"),
             call.get("span", ""),
         )
-        for call in await practice_calls(transport, resource.api_key)
+        for call in answer.body["calls"]
     )
-
-
-async def practice_calls(transport: Transport, api_key: str) -> list[dict[str, Any]]:
-    """Give a key back and get the model calls that were made with it."""
-    answer = await transport.call(Request("POST", "//local/v1/practice/close", json={"api_key": api_key}))
-    calls: list[dict[str, Any]] = answer.body["calls"]
-    return calls

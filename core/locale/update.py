@@ -20,8 +20,8 @@ from agentic_rl_tui.core.i18n import DOMAIN, LANGUAGES
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 SOURCES = ("app", "core")
-MARKS = {"_": (0,), "N_": (0,), "ngettext": (0, 1), "pgettext": (0, 1), "Action": (2, 3), "Verb": (3,)}
-"""Which arguments of which calls are texts. The tables of actions and verbs need no mark on each of their lines."""
+MARKS = {"_": (0,), "N_": (0,), "ngettext": (0, 1), "pgettext": (0, 1)}
+"""Which arguments of which calls are texts."""
 LEFT_OUT = ("built-in",)
 _HEADER = "# Texts of agentic-rl-tui. Written by `python -m agentic_rl_tui.core.locale.update`; fill in each msgstr."
 

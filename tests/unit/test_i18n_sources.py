@@ -55,7 +55,7 @@ NO_SENTENCES = {
 }
 """Literals that look like sentences and are none, by file."""
 
-MARKS = {"_", "N_", "ngettext", "pgettext", "Action", "Verb"}
+MARKS = {"_", "N_", "ngettext", "pgettext"}
 FOR_PROGRAMMERS = {"AssertionError", "ValueError", "TypeError", "RuntimeError", "KeyError", "AttributeError", "warn"}
 LOG_METHODS = {"debug", "info", "warning", "error", "exception", "log"}
 SENTENCE = re.compile(r"(?<![\w.$/-])(?:[A-Za-z]{2,},?|[aAI]) [a-z]{2,}|^[A-Z][a-z]+ …|^ ?(?:or|and|to|in) ?$")

@@ -1,6 +1,7 @@
 """The seeking half of a log view: searching in the background, hiding the lines that are not wanted."""
 
 import re
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -52,15 +53,17 @@ class LogSeek(LogRows):
         self.level = LEVELS[0]
         self.only: re.Pattern[str] | None = None
 
+    @abstractmethod
     def go_to(self, line: int) -> None:
         """Bring a line among those shown (from 0) into view."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _place(self, top: int, sub: int = 0) -> None:
-        raise NotImplementedError
+        """Show from this line on. sub: which of its wrapped rows comes first."""
 
+    @abstractmethod
     def action_ask(self, what: str) -> None:
-        raise NotImplementedError
+        """Ask for what to search, filter or go to."""
 
     def grew(self) -> None:
         """The source has more lines than before, or begins anew."""

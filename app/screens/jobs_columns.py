@@ -1,5 +1,6 @@
 """The columns of the jobs: those that were chosen, and choosing others."""
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.present.jobs import USUAL_COLUMNS, JobRow, every_column, job_columns
@@ -17,8 +18,9 @@ class JobsColumns(JobMarks):
     """Subclasses give the `table`."""
 
     @property
+    @abstractmethod
     def table(self) -> Table[JobRow]:
-        raise NotImplementedError
+        """The list of jobs."""
 
     def _chosen_columns(self) -> tuple[str, ...]:
         wish = self.arl.settings.get("tui.jobs_columns")

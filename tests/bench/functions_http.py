@@ -28,31 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CHECKOUT = Path(__file__).parents[2]
-DEMO = "dashscope.finetune.reinforcement.component.demo.reward_processor_demo"
-SERVER = "dashscope.finetune.reinforcement.component.server.server"
-TEXT = "The train leaves at nine and arrives at noon, so it takes three hours in all. "
-MESSAGES = [{"role": ("user", "assistant")[i % 2], "content": f"{i}: {TEXT * 9}"} for i in range(8)]
-INPUT: dict[str, Any] = {
-    "func_type": "reward",
-    "ground_truth": "42",
-    "agent_output": {"messages": MESSAGES, "rollout_metrics": {"turns": 8.0}},
-}
-BODY = json.dumps(INPUT).encode()
-QUIET = """
-from dashscope.finetune.reinforcement import AbstractRewardProcessor, Reward, RewardOutput
+from functions_calls import CHECKOUT, DEMO, INPUT, QUIET, SERVER
 
-class Quiet(AbstractRewardProcessor):
-    def process(self, input_data):
-        score = 0.0
-        messages = input_data.agent_output.messages
-        if input_data.ground_truth is not None and messages:
-            truth = str(input_data.ground_truth)
-            found = any(isinstance(m.get("content"), str) and truth in m["content"] for m in messages)
-            score = 1.0 if found else 0.5
-        metrics = input_data.agent_output.rollout_metrics
-        return RewardOutput(reward=Reward(reward_score=score, reward_metrics=metrics))
-"""
+BODY = json.dumps(INPUT).encode()
 SERVE = """
 import sys
 from pathlib import Path

@@ -6,15 +6,14 @@ import pty
 import select
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from json_service import json_service
 
 from agentic_rl_tui.app.__main__ import main
 from agentic_rl_tui.app.cli import exits
@@ -46,37 +45,17 @@ class Stub:
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
     found = Stub()
 
-    class Handler(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            left = int(self.headers.get("Content-Length") or 0)
-            while left > 0 and (got := self.rfile.read(min(left, 1 << 20))):
-                left -= len(got)
-            found.seen.append(f"{self.command} {self.path}")
-            missing = (404, {"code": "NotFound", "message": "no such thing", "request_id": "r-0"})
-            status, body = found.answers.get(f"{self.command} {self.path.partition('?')[0]}", missing)
-            raw = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
+    def answer(method: str, target: str, _body: bytes) -> tuple[int, Any]:
+        found.seen.append(f"{method} {target}")
+        missing = (404, {"code": "NotFound", "message": "no such thing", "request_id": "r-0"})
+        return found.answers.get(f"{method} {target.partition('?')[0]}", missing)
 
-        do_GET = do_POST = do_DELETE = do_PUT = _answer  # noqa: N815 - names of http.server
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    found.url = f"http://127.0.0.1:{server.server_port}/api/v1"
-    monkeypatch.setenv("DASHSCOPE_HTTP_BASE_URL", found.url)
-    monkeypatch.setenv("DASHSCOPE_API_KEY", KEY)
-    found.job()
-    yield found
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with json_service(answer) as address:
+        found.url = f"{address}/api/v1"
+        monkeypatch.setenv("DASHSCOPE_HTTP_BASE_URL", found.url)
+        monkeypatch.setenv("DASHSCOPE_API_KEY", KEY)
+        found.job()
+        yield found
 
 
 @pytest.fixture

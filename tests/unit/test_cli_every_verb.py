@@ -2,9 +2,7 @@
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from json_service import json_service
 
 from agentic_rl_tui.app.__main__ import main
 from agentic_rl_tui.app.cli import dry_run, exits
@@ -98,48 +97,15 @@ class Service:
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     found = Service()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(method: str, target: str, body: bytes) -> tuple[int, dict[str, Any]]:
+        status, told = found.answer(method, target, body)
+        return status, {"request_id": "r", **told}
 
-        def handle_any(self) -> None:
-            body = self._whole_body()
-            status, answer = found.answer(self.command, self.path, body)
-            raw = json.dumps({"request_id": "r", **answer}).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def _whole_body(self) -> bytes:
-            if self.headers.get("Transfer-Encoding") != "chunked":
-                return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            pieces = []
-            while size := int(self.rfile.readline(), 16):
-                pieces.append(self.rfile.read(size))
-                self.rfile.readline()
-            self.rfile.readline()
-            return b"".join(pieces)
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("do_"):
-                return self.handle_any
-            raise AttributeError(name)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    found.url = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setenv("DASHSCOPE_API_KEY", KEY)
-    monkeypatch.setenv("DASHSCOPE_HTTP_BASE_URL", f"{found.url}/api/v1")
-    monkeypatch.setattr("agentic_rl_tui.core.client.transport.RetryPolicy", lambda: RetryPolicy(attempts=1))
-    yield found
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with json_service(answer) as found.url:
+        monkeypatch.setenv("DASHSCOPE_API_KEY", KEY)
+        monkeypatch.setenv("DASHSCOPE_HTTP_BASE_URL", f"{found.url}/api/v1")
+        monkeypatch.setattr("agentic_rl_tui.core.client.transport.RetryPolicy", lambda: RetryPolicy(attempts=1))
+        yield found
 
 
 @pytest.fixture

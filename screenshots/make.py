@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import scenes  # noqa: E402
+from crisp import crisp  # noqa: E402
 
 from agentic_rl_tui.app.tui import ArlApp  # noqa: E402
 from agentic_rl_tui.core.i18n import set_language  # noqa: E402
@@ -92,8 +93,8 @@ async def take(shot: Shot, workspace: Path) -> str:
         for key in shot.keys:
             await pilot.press(key)
             await settled(pilot)
-        # Some viewers drop spaces at the start of a text unless told to keep them.
-        return app.export_screenshot().replace("<text ", '<text xml:space="preserve" ')
+        colors = app.theme_variables
+        return crisp(app.export_screenshot(), colors["surface"], colors["muted"])
 
 
 def main() -> int:

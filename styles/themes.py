@@ -21,7 +21,8 @@ ANSI = "arl-ansi"
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours by meaning. `ink`..`faint` are text from strong to weak, `base`..`raised` surfaces from back to front."""
+    """Colours by meaning. `ink`..`faint` are text from strong to weak, `quiet` and `fill` shapes without text,
+    `base`..`raised` surfaces from back to front."""
 
     base: str
     surface: str
@@ -30,6 +31,7 @@ class Palette:
     ink: str
     muted: str
     faint: str
+    quiet: str
     accent: str
     cursor: str
     cursor_blurred: str
@@ -48,14 +50,15 @@ class Palette:
 _DARK = Palette(
     base="#0f1217",
     surface="#171a1f",
-    raised="#20242a",
+    raised="#1f2329",
     line="#2e333b",
     ink="#dde2ea",
-    muted="#8f99a8",
-    faint="#5b6675",
+    muted="#a6afbc",
+    faint="#8a93a2",
+    quiet="#5b6675",
     accent="#a9a4ff",
-    cursor="#252b4a",
-    cursor_blurred="#1d2127",
+    cursor="#20264a",
+    cursor_blurred="#1e2228",
     selection="#39407a",
     match="#e3c067",
     match_ink="#15171c",
@@ -63,7 +66,7 @@ _DARK = Palette(
     waiting="#b3a37a",
     succeeded="#7dd19a",
     failed="#ff8080",
-    canceled="#7c8797",
+    canceled="#98a1af",
     warn="#e8bd62",
     fill="#4a8cc7",
 )
@@ -71,24 +74,25 @@ _DARK = Palette(
 _LIGHT = Palette(
     base="#fcfbf8",
     surface="#f1f0ed",
-    raised="#e6e4df",
+    raised="#eae8e3",
     line="#d8d5cd",
     ink="#20242c",
-    muted="#5d6673",
-    faint="#7b838f",
-    accent="#5a48d0",
-    cursor="#e2defa",
-    cursor_blurred="#eceae5",
+    muted="#4d5561",
+    faint="#5f6772",
+    quiet="#8a919b",
+    accent="#5443cb",
+    cursor="#e8e5fc",
+    cursor_blurred="#eeece7",
     selection="#c9c2f5",
     match="#f5d76e",
     match_ink="#20242c",
-    running="#0a66c2",
-    waiting="#7d6a2c",
-    succeeded="#1b7a45",
-    failed="#c4263b",
-    canceled="#6c7480",
-    warn="#8f5f00",
-    fill="#6ea8dc",
+    running="#0a5cb0",
+    waiting="#6f5d24",
+    succeeded="#176c3d",
+    failed="#bb2136",
+    canceled="#5c6470",
+    warn="#825600",
+    fill="#4f8fcb",
 )
 
 _ANSI = Palette(
@@ -99,6 +103,7 @@ _ANSI = Palette(
     ink="ansi_default",
     muted="ansi_default",
     faint="ansi_bright_black",
+    quiet="ansi_bright_black",
     accent="ansi_bright_magenta",
     cursor="ansi_blue",
     cursor_blurred="ansi_default",
@@ -132,7 +137,7 @@ def tokens(palette: Palette) -> dict[str, str]:
         "input-selection-background": palette.selection,
         "screen-selection-background": palette.selection,
         "scrollbar": palette.line,
-        "scrollbar-hover": palette.faint,
+        "scrollbar-hover": palette.quiet,
         "scrollbar-active": palette.accent,
         "scrollbar-background": palette.base,
         "scrollbar-background-hover": palette.base,

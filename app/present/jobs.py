@@ -164,7 +164,7 @@ def _reward(row: JobRow, width: int) -> Cell:
         return [("–", "$faint")]
     room = min(_LONGEST_SPARK, width - _VALUE_WIDTH)
     curve = sparkline(row.rewards, room)
-    color = "$fill" if row.is_active else "$faint"
+    color = "$fill" if row.is_active else "$quiet"
     return [(curve.ljust(room), color), (f"{row.reward:>{_VALUE_WIDTH}.2f}", "$ink")]
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from textual.geometry import Size
 from textual.reactive import reactive
 from textual.strip import Strip
@@ -37,7 +38,7 @@ def _level(value: float, low: float, high: float, height: int) -> int:
 
 
 class AreaChart(Painted):
-    """In: `values` (oldest first), `share` (of the width that they fill), `color`, `bounds`."""
+    """In: `values` (oldest first), `share` (of the width that they fill), `color`, `bounds`, `ends` (of the axis)."""
 
     DEFAULT_CSS = """
     AreaChart {
@@ -53,6 +54,7 @@ class AreaChart(Painted):
     share: reactive[float] = reactive(1.0)
     color: reactive[str] = reactive("$fill")
     bounds: reactive[tuple[float, float] | None] = reactive[tuple[float, float] | None](None)
+    ends: reactive[tuple[str, str] | None] = reactive[tuple[str, str] | None](None)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
         return 7
@@ -63,6 +65,13 @@ class AreaChart(Painted):
         known = [value for value in self.values if math.isfinite(value)] or [0.0, 1.0]
         return nice_bounds(min(known), max(known))
 
+    def _axis(self, width: int) -> list[Span]:
+        start, stop = self.ends or ("", "")
+        room = width - cell_len(start) - cell_len(stop) - 3
+        if not start or room < 1:
+            return [(" └", "$line"), ("─" * width, "$line")]
+        return [(" └ ", "$line"), (f"{start} ", "$faint"), ("─" * room, "$line"), (f" {stop}", "$faint")]
+
     def render_line(self, y: int) -> Strip:
         size = self.size
         base = self.rich_style
@@ -70,8 +79,7 @@ class AreaChart(Painted):
         width = max(1, size.width - self.LABEL - 2)
         low, high = self._bounds()
         if y == height:
-            axis: list[Span] = [(" " * self.LABEL, ""), (" └", "$line"), ("─" * width, "$line")]
-            return self.strip(axis, size.width, base)
+            return self.strip([(" " * self.LABEL, ""), *self._axis(width)], size.width, base)
         label = f"{high:.2f}" if y == 0 else f"{low:.2f}" if y == height - 1 else ""
         filled = max(1, round(width * max(0.0, min(1.0, self.share))))
         rows = area(self.values, filled, height, low, high)

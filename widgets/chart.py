@@ -13,7 +13,7 @@ from textual.reactive import reactive
 from textual_plotext import PlotextPlot
 
 from agentic_rl_tui.widgets.area import nice_bounds
-from agentic_rl_tui.widgets.cells import Span
+from agentic_rl_tui.widgets.cells import Span, width_of
 from agentic_rl_tui.widgets.panels import content
 
 _MOST_POINTS = 400
@@ -69,15 +69,19 @@ class Chart(PlotextPlot):
         values = self._values
         return self.is_log and bool(values) and min(values) > 0
 
-    def _title(self) -> Content:
-        spans: list[Span] = [(f"  {self.heading}", "$ink bold")]
+    def _title(self, width: int) -> Content:
+        spans: list[Span] = [(f" {self.heading}", "$ink bold")]
         if self.draws_log:
             spans.append((" log", "$muted"))
+        is_only = len(self.lines) == 1
         for line in self.lines:
-            is_only = len(self.lines) == 1
-            if not is_only:
-                spans.append((f"   ━ {line.label}".rstrip(), f"${line.token}"))
-            spans += self._value(line, "$ink" if is_only else f"${line.token}")
+            named: list[Span] = [] if is_only else [(f"   ━ {line.label}".rstrip(), f"${line.token}")]
+            named += self._value(line, "$ink" if is_only else f"${line.token}")
+            if width_of([*spans, *named]) > width:
+                # Half a name or half a number says less than none.
+                spans.append((" …", "$faint"))
+                break
+            spans += named
         return content(spans)
 
     def _value(self, line: Line, style: str) -> list[Span]:
@@ -93,7 +97,7 @@ class Chart(PlotextPlot):
 
     def render(self) -> Text:
         width, height = self.size.width, max(3, self.size.height - 1)
-        title = self._title()
+        title = self._title(width)
         head = Text(title.plain)
         for span in title.spans:
             head.stylize(self._rich(span.style), span.start, span.end)

@@ -18,7 +18,7 @@ def content(line: Sequence[Span]) -> Content:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One label and its value. A fact without a label goes on under the value above it."""
+    """One label and its value. One without a label goes on under the value above it, or stands alone at the start."""
 
     label: str
     value: Cell
@@ -57,9 +57,11 @@ class Facts(Widget):
                 lines.append(Content(""))
             if section.title:
                 lines.append(content([(section.title, "$faint bold")]))
+            is_alone = True
             for fact in section.facts:
                 label = clip(fact.label, column)
-                lead: Span = (label + " " * (column - cell_len(label) + 2), "$muted")
+                is_alone = is_alone and not label
+                lead: Span = ("" if is_alone else label + " " * (column - cell_len(label) + 2), "$muted")
                 lines.append(content([lead, *spans(fact.value, fact.style)]))
         return Content("\n").join(lines)
 

@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from agentic_rl_tui.app.present.kinds import kind_word
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
@@ -12,6 +14,7 @@ from agentic_rl_tui.widgets.cells import Cell, Span, pad
 from agentic_rl_tui.widgets.codeeditor import Mark
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.panels import Fact, Section
+from agentic_rl_tui.widgets.wrapping import wrapped
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.jobfile import (
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     )
 
 MOST_REASONS = 8
+_NARROW, _WIDE = 30, 66
+"""Cells of a row beside a label: in the side panel, in a dialog."""
 
 _LOOKS = {"error": ("✗", "$failed"), "warning": ("!", "$warn"), "info": ("·", "$muted")}
 
@@ -156,21 +161,29 @@ def _price(means: "Meaning") -> "Iterator[Fact]":
         yield Fact(_("unknown"), [(_clean(price.reason), "$muted")])
         return
     yield Fact(_("about"), [(str(price), "$ink bold")])
-    for number, part in enumerate(price.basis.split("; ")):
-        yield Fact(_("basis") if number == 0 else "", [(_clean(part), "$muted")])
+    for number, part in enumerate(_basis(price.basis, _NARROW)):
+        yield Fact(_("basis") if number == 0 else "", [(part, "$muted")])
     yield Fact(_("as of"), [(_clean(price.date), "$muted")])
 
 
-def price_line(means: "Meaning | None") -> tuple[Span, ...]:
-    """What a job may cost, in one line for the submit dialog."""
+def _basis(text: str, width: int) -> list[str]:
+    """How a price comes about, in rows: it is what the price is worth nothing without."""
+    parts = [_clean(part) for part in text.split("; ")]
+    return [part[start:stop] for part in parts for start, stop in wrapped(part, width, len(part))]
+
+
+def price_lines(means: "Meaning | None") -> tuple[tuple[Span, ...], ...]:
+    """What a job may cost, for the submit dialog."""
     from agentic_rl_tui.core.jobfile import Unknown
 
     if means is None:
         return ()
+    label: Span = (_("cost      "), "$muted")
     if isinstance(means.price, Unknown):
-        return ((_("cost      "), "$muted"), (_("unknown"), "$ink"), (f"  {_clean(means.price.reason)}", "$faint"))
-    basis = f"  {_clean(means.price.basis)}; {_clean(means.price.date)}"
-    return ((_("cost      "), "$muted"), (str(means.price), "$ink"), (basis, "$faint"))
+        return ((label, (_("unknown"), "$ink"), (f"  {_clean(means.price.reason)}", "$faint")),)
+    under: Span = (" " * cell_len(label[0]), "")
+    rows = [*_basis(means.price.basis, _WIDE), _clean(means.price.date)]
+    return ((label, (str(means.price), "$ink")), *((under, (row, "$faint")) for row in rows))
 
 
 def amount_line(means: "Meaning | None") -> tuple[Span, ...]:
@@ -186,7 +199,7 @@ def doc_sections(doc: "KeyDoc | None") -> tuple[Section, ...]:
     """The key under the cursor, for the side panel."""
     if doc is None:
         return ()
-    facts = [Fact("", [(part, "$ink")]) for part in textwrap.wrap(doc.meaning, 44)[:5]]
+    facts = [Fact("", [(part, "$ink")]) for part in textwrap.wrap(doc.meaning, 42)[:5]]
     rows = ((_("type"), doc.type), (_("range"), doc.range), (_("default"), doc.default), (_("source"), doc.source))
     facts += [Fact(label, [(value, "$muted")]) for label, value in rows if value]
     return (Section(doc.path, tuple(facts)),)

@@ -60,7 +60,7 @@ class PlaceScreen(Reporting[None]):
     AUTO_FOCUS = None
     BINDINGS = bindings("view")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall"), (50, "-high")]
 
     def compose(self) -> ComposeResult:
         yield HeaderBar(id="header")

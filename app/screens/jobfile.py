@@ -52,7 +52,7 @@ class JobFileScreen(JobFileChange):
             with Vertical(id="jobfile-side"):
                 with VerticalScroll(id="jobfile-meaning-scroll"):
                     yield Facts(id="jobfile-meaning")
-                yield Facts(id="jobfile-doc")
+                yield Facts(id="jobfile-doc", classes="-empty")
         yield Heading(id="jobfile-docline")
         table: Table[Diagnostic] = Table(titled(DIAGNOSTIC_COLUMNS), diagnostic_key, id="jobfile-problems")
         yield table
@@ -80,7 +80,7 @@ class JobFileScreen(JobFileChange):
         empty = self.query_one("#jobfile-empty", Empty)
         empty.display = path is None
         self.query_one("#jobfile-main").display = path is not None
-        self.query_one("#jobfile-docline").display = path is not None
+        self.query_one("#jobfile-docline").set_class(path is None, "-empty")
         # An editor that is not seen must not take the keys.
         self.editor.disabled = path is None
         if path is None:

@@ -49,7 +49,9 @@ class JobFileKey(JobFileCheck):
     @on(Described)
     def _described(self, event: Described) -> None:
         self.doc = event.doc
-        self.query_one("#jobfile-doc", Facts).sections = doc_sections(event.doc)
+        doc = self.query_one("#jobfile-doc", Facts)
+        doc.sections = doc_sections(event.doc)
+        doc.set_class(event.doc is None, "-empty")
         self.query_one("#jobfile-docline", Heading).facts = doc_line(event.doc)
 
     def action_describe(self) -> None:

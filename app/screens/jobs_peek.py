@@ -36,8 +36,9 @@ class JobPeek(Vertical):
         curve = self.query_one(AreaChart)
         reason = self.query_one(Note)
         curve.values = row.rewards
-        curve.color = "$fill" if row.is_active else "$faint"
+        curve.color = "$fill" if row.is_active else "$quiet"
         curve.share = row.step / row.total_steps if row.step and row.total_steps else 1.0
+        curve.ends = ("1", str(row.total_steps or len(row.rewards)))
         curve.display = len(row.rewards) > 1 and not row.reason
         reason.display = not curve.display
         reason.lines = (((row.reason, "$ink"),),) if row.reason else (((_("No reward yet"), "$faint"),),)

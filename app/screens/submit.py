@@ -9,7 +9,7 @@ from textual import on, work
 from textual.message import Message
 
 from agentic_rl_tui.app.backend import Backend
-from agentic_rl_tui.app.present.jobfile import amount_line, plan, price_line, verdict
+from agentic_rl_tui.app.present.jobfile import amount_line, plan, price_lines, verdict
 from agentic_rl_tui.app.present.preflight import check_lines, finding_lines
 from agentic_rl_tui.app.present.steps import StepLine
 from agentic_rl_tui.app.screens.deed import GAP, DeedDialog
@@ -136,7 +136,7 @@ class Submit(DeedDialog["Job"]):
         reason = self.why_not()
         if reason is not None:
             return [*lines, GAP, ((reason, "$muted"),)]
-        facts = [line for line in (amount_line(self._means), price_line(self._means)) if line]
+        facts = [line for line in (amount_line(self._means), *price_lines(self._means)) if line]
         shown = plan(self._document, self.arl.settings.profile_name)
         return [verdict(self._document), GAP, *shown, *facts, GAP, *lines]
 

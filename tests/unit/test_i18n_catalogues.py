@@ -75,7 +75,7 @@ def test_plural_texts_need_every_form(forms: tuple[str, ...], missing: list[str]
         ('_("one" " text")', ["one text"]),
         ("f\"{_('inside a template')} {count}\"", ["inside a template"]),
         ('ngettext("{count} job", "{count} jobs", count)', [("{count} job", "{count} jobs")]),
-        ('Action("jobs.open", "enter", N_("open"), "open the job")', ["open", "open the job"]),
+        ('Action("jobs.open", "enter", N_("open"), N_("open the job"))', ["open", "open the job"]),
         ('pgettext("of an account", "KEY")', ["KEY"]),
         ('_(name) + _("") + other("no text")', []),
     ],

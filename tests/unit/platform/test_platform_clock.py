@@ -64,7 +64,7 @@ def test_a_factor_that_is_none_is_told(tmp_path: Path, value: str) -> None:
 
 def test_serve_hands_its_flags_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(process.server, "run", lambda paths, merged, listening: seen.append(merged))
+    monkeypatch.setattr(process.server, "run", lambda paths, merged, listening, on_ready: seen.append(merged))
     parser = Parser(prog="serve")
     serve.arguments(parser)
     words = ["--root", str(tmp_path), "--fault", "slow", "--fault", "error@jobs:times=2", "--seed", "7"]

@@ -212,16 +212,23 @@ def sample_trace(
     total = 30_000 if detail else 1_840
     talk = {"gen_ai.request.model": "practice", "gen_ai.provider.name": "openai"}
     asked = talk | {"gen_ai.input.messages": json.dumps(question), "gen_ai.output.messages": json.dumps(answer)}
+    told = [
+        *question,
+        *answer,
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1", "result": "84"}]},
+    ]
+    final = [{"role": "assistant", "parts": [{"type": "text", "content": "12 * 7 = 84.\n### ANSWER: 84 ###"}]}]
+    asked_again = talk | {"gen_ai.input.messages": json.dumps(told), "gen_ai.output.messages": json.dumps(final)}
     spans = [
         span(0, total, "invoke_agentic_rl", "CHAIN", None),
         span(2, total - 4, f"invoke_{kind} {name}", kind.upper(), 0, **{"input.value": json.dumps({"n": number})}),
     ]
     if kind == "rollout":
-        spans.append(span(12, 730, "chat practice", "LLM", 2, **asked, **{"gen_ai.usage.total_tokens": 214}))
+        spans.append(span(12, 730, "chat practice", "LLM", 2, **asked, **_streamed(214, 0.18)))
         if tools:
             given = {"gen_ai.tool.name": "calculator", "gen_ai.tool.call.arguments": '{"expression": "12 * 7"}'}
             spans.append(span(760, 41, "execute_tool calculator", "TOOL", 2, **given))
-        spans.append(span(820, 980, "chat practice", "LLM", 2, **talk, **{"gen_ai.usage.total_tokens": 330}))
+        spans.append(span(820, 980, "chat practice", "LLM", 2, **asked_again, **_streamed(330, 0.24)))
     run = Run.over(
         spans,
         function=name,
@@ -236,6 +243,10 @@ def sample_trace(
         completeness=completeness,
     )
     return run, tuple(spans)
+
+
+def _streamed(tokens: int, first_s: float) -> dict[str, Any]:
+    return {"gen_ai.usage.total_tokens": tokens, "agentic_rl.stream.first_token_s": first_s}
 
 
 def sample_trajectories(job_id: str) -> dict[str, dict[str, Any]]:

@@ -94,6 +94,18 @@ def clip_middle(text: str, width: int) -> str:
     return head + ELLIPSIS + text[start:]
 
 
+def clip_path(text: str, width: int) -> str:
+    """Like `clip`, but for paths: folders go from the start, the name at the end stays."""
+    if cell_len(text) <= width:
+        return text
+    rest = text
+    while "/" in rest:
+        rest = rest.partition("/")[2]
+        if cell_len(rest) + 2 <= width:
+            return f"{ELLIPSIS}/{rest}"
+    return clip_middle(rest, width)
+
+
 def fit(cell: Cell, width: int, align: Align = "left", style: str = "") -> list[Span]:
     """The spans of `cell` in exactly `width` cells: cut with an ellipsis or padded."""
     line = spans(cell, style)

@@ -32,7 +32,7 @@ class Section:
 
 
 class Facts(Widget):
-    """Sections of labelled values in two aligned columns. In: `sections`, `label_width` (0: the widest label)."""
+    """Labelled values in two aligned columns. In: `sections`, `label_width` (0: the widest label), `label_style`."""
 
     DEFAULT_CSS = """
     Facts {
@@ -47,6 +47,7 @@ class Facts(Widget):
 
     sections: reactive[tuple[Section, ...]] = reactive((), layout=True)
     label_width: reactive[int] = reactive(0, layout=True)
+    label_style: reactive[str] = reactive("$muted")
 
     def render(self) -> Content:
         labels = [cell_len(fact.label) for section in self.sections for fact in section.facts]
@@ -61,7 +62,7 @@ class Facts(Widget):
             for fact in section.facts:
                 label = clip(fact.label, column)
                 is_alone = is_alone and not label
-                lead: Span = ("" if is_alone else label + " " * (column - cell_len(label) + 2), "$muted")
+                lead: Span = ("" if is_alone else label + " " * (column - cell_len(label) + 2), self.label_style)
                 lines.append(content([lead, *spans(fact.value, fact.style)]))
         return Content("\n").join(lines)
 

@@ -363,9 +363,11 @@ class Table(Painted, ScrollView, Generic[T], can_focus=True):
         item = self.row(index)
         is_cursor = index == self.cursor
         is_marked = self.key(item) in self.marks
+        # A list that another widget steers, such as the input above it, is where that one's keys act.
+        is_lit = self.has_focus or not self.can_focus
         if is_cursor:
-            base += self.paint_style("on $cursor" if self.has_focus else "on $cursor-blurred")
-        bar = Segment("▌" if is_cursor else " ", base + self.paint_style("$accent" if self.has_focus else "$faint"))
+            base += self.paint_style("on $cursor" if is_lit else "on $cursor-blurred")
+        bar = Segment("▌" if is_cursor else " ", base + self.paint_style("$accent" if is_lit else "$faint"))
         mark = Segment("▪ " if is_marked else "  ", base + self.paint_style("$accent"))
         parts = [bar, mark]
         for number, spot in enumerate(self._places):

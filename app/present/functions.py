@@ -12,7 +12,7 @@ from agentic_rl_tui.app.present.times import coarse_duration
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
-from agentic_rl_tui.widgets.cells import Cell, Span, clip_middle, pad
+from agentic_rl_tui.widgets.cells import Cell, Span, clip_middle, clip_path, pad
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.panels import Fact, Section
 from agentic_rl_tui.widgets.spark import bar
@@ -59,7 +59,7 @@ def _state(row: FunctionRow, _width: int) -> Cell:
 
 
 def _where(row: FunctionRow, width: int) -> Cell:
-    return [(clip_middle(clean(f"{row.info.path}:{row.info.line}"), width), "$muted")]
+    return [(clip_path(clean(f"{row.info.path}:{row.info.line}"), width), "$muted")]
 
 
 COLUMNS: tuple[Column[FunctionRow], ...] = (

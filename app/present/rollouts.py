@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -229,3 +229,20 @@ def export_lines(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Rollouts as JSON lines; secrets are masked."""
     for record in records:
         yield redact(json.dumps(record, ensure_ascii=False, default=str))
+
+
+def coloured(lines: Iterable[str]) -> Iterator[str]:
+    """A payload in the colours of a conversation: who speaks, which tool is called, what is a heading."""
+    for line in lines:
+        role = line.removeprefix("▌ ")
+        if role != line:
+            yield f"\x1b[1;{_ANSI.get(role, '90')}m{line}\x1b[0m"
+        elif line.startswith("── ") and line.endswith(" ──"):
+            yield f"\x1b[90m{line}\x1b[0m"
+        elif line.startswith("  → "):
+            name, gap, given = line[4:].partition(" ")
+            yield f"  \x1b[32m→ \x1b[1m{name}\x1b[0m{gap}\x1b[90m{given}\x1b[0m"
+        elif line.startswith("  · "):
+            yield f"\x1b[90m{line}\x1b[0m"
+        else:
+            yield line

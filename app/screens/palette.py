@@ -62,7 +62,7 @@ _RANKS = {"table": 1, "view": 2, "app": 3}
 
 
 def _help(command: Command, _width: int) -> Cell:
-    return [(command.reason or command.help, "$faint" if command.reason else "$muted")]
+    return [((command.reason or command.help).replace("`", ""), "$faint" if command.reason else "$muted")]
 
 
 def _columns() -> tuple[Column[Command], ...]:

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from agentic_rl_tui.app.keymap import bindings
+from agentic_rl_tui.app.present.rollouts import coloured
 from agentic_rl_tui.app.present.traces import (
     SpanRow,
     clean,
@@ -25,10 +26,14 @@ from agentic_rl_tui.core.tracing.model import Run, Span
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading
 from agentic_rl_tui.widgets.lines import LineBuffer
+from agentic_rl_tui.widgets.lines_styled import StyledLines
 from agentic_rl_tui.widgets.logview import LogView
 from agentic_rl_tui.widgets.panels import Note
 from agentic_rl_tui.widgets.prompt import Prompt
 from agentic_rl_tui.widgets.table import Table
+
+MOST_COLOURED = 200_000
+"""Characters of a payload up to which its lines are coloured: the cursor moves as fast over larger ones."""
 
 
 class TraceScreen(PlaceScreen):
@@ -118,7 +123,9 @@ class TraceScreen(PlaceScreen):
         if wanted == self._shown:
             return
         self._shown = wanted
-        self.payload.source = LineBuffer([] if row is None else payload_lines(row.span, as_json=self.as_json))
+        lines = [] if row is None else payload_lines(row.span, as_json=self.as_json)
+        is_plain = self.as_json or sum(map(len, lines)) > MOST_COLOURED
+        self.payload.source = LineBuffer(lines) if is_plain else StyledLines(coloured(lines))
 
     # Keys
 

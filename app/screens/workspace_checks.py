@@ -19,7 +19,7 @@ from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.redact import redact
 from agentic_rl_tui.core.models.text import plain
 from agentic_rl_tui.widgets.bars import Heading
-from agentic_rl_tui.widgets.cells import Cell, Span, clip_middle
+from agentic_rl_tui.widgets.cells import Cell, Span, clip_path
 from agentic_rl_tui.widgets.columns import Column
 from agentic_rl_tui.widgets.diff import DiffLine
 from agentic_rl_tui.widgets.panels import Note
@@ -48,7 +48,7 @@ class FindingRow:
 
 
 def _place(row: FindingRow, width: int) -> Cell:
-    return [(clip_middle(_clean(row.finding.place), width), "$muted")]
+    return [(clip_path(_clean(row.finding.place), width), "$muted")]
 
 
 def _message(row: FindingRow, _width: int) -> Cell:

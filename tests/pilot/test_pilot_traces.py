@@ -11,6 +11,7 @@ from agentic_rl_tui.app.screens.traces import TracesScreen
 from agentic_rl_tui.app.screens.traces_list import TraceList
 from agentic_rl_tui.app.screens.traces_run import TraceScreen
 from agentic_rl_tui.core.tracing.model import Run, Span
+from agentic_rl_tui.widgets import ansi
 from agentic_rl_tui.widgets.bars import HeaderBar, Heading, TabBar
 from agentic_rl_tui.widgets.panels import Empty, Note
 
@@ -72,7 +73,7 @@ async def test_a_run_by_time_with_payloads(scenes: Any, settle: Any) -> None:
         assert facts[1] == "● LLM 2/2, tools 1/1"
         await pilot.press("j", "j")
         await settle(pilot)
-        lines = list(screen.payload.source.lines(0, 100))
+        lines = [ansi.text_of(line) for line in screen.payload.source.lines(0, 100)]
         assert "▌ user" in lines
         assert "  How many pens are in 7 boxes of 12?" in lines
         assert '  → calculator {"expression": "12 * 7"}' in lines
@@ -84,7 +85,7 @@ async def test_a_run_by_time_with_payloads(scenes: Any, settle: Any) -> None:
         assert len(screen.table.items) == 2
         await pilot.press("right", "slash", *"tool_call", "enter")
         await settle(pilot)
-        assert [row.span.name for row in screen.table.rows()] == ["chat practice"]
+        assert [row.span.name for row in screen.table.rows()] == ["chat practice", "chat practice"]
         await pilot.press("enter")
         assert app.focused is screen.payload
         await pilot.press("escape", "escape", "escape")

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from agentic_rl_tui.widgets import ansi
 from agentic_rl_tui.widgets.area import area, nice_bounds
-from agentic_rl_tui.widgets.cells import PIECE_CHARS, clip, clip_middle, cut, fit, in_pieces, safe, width_of
+from agentic_rl_tui.widgets.cells import PIECE_CHARS, clip, clip_middle, clip_path, cut, fit, in_pieces, safe, width_of
 from agentic_rl_tui.widgets.columns import GAP, Column, place
 from agentic_rl_tui.widgets.highlight import TROUBLE, highlight, marked
 from agentic_rl_tui.widgets.spark import bar, sparkline, thin
@@ -179,3 +179,11 @@ def test_a_long_text_in_pieces_is_the_same_text_of_the_same_width(text: str) -> 
     assert pieces[-1] == ("end", "")
     assert all(len(piece) <= PIECE_CHARS for piece, _style in pieces)
     assert width_of(pieces) == cell_len(text) + 3
+
+
+def test_clipped_paths_keep_the_name() -> None:
+    assert clip_path("functions/reward/answer.py:52", 40) == "functions/reward/answer.py:52"
+    assert clip_path("functions/reward/answer.py:52", 24) == "…/reward/answer.py:52"
+    assert clip_path("functions/reward/answer.py:52", 16) == "…/answer.py:52"
+    assert clip_path("functions/reward/answer.py:52", 9) == "answ…y:52"
+    assert clip_path("函数/奖励/答案.py:5", 12) == "…/答案.py:5"

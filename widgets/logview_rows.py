@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.reactive import reactive
@@ -17,6 +18,7 @@ from agentic_rl_tui.widgets.highlight import highlight, marked, seconds_of
 from agentic_rl_tui.widgets.lines import LineBuffer, LineSource
 from agentic_rl_tui.widgets.lines_sieve import Sifted
 from agentic_rl_tui.widgets.paint import Painted
+from agentic_rl_tui.widgets.wrapping import wrapped
 
 MARGIN = 2
 """Cells left of the text: the bar of the current match and a space."""
@@ -64,8 +66,12 @@ class LogRows(Painted, ScrollView):
     placeholder: reactive[str] = reactive("", init=False)
     match_line: reactive[int | None] = reactive[int | None](None, init=False)
 
-    def __init__(self, *, margin: int = MARGIN, texts: LogTexts | None = None, **names: Any) -> None:
+    def __init__(
+        self, *, margin: int = MARGIN, texts: LogTexts | None = None, is_prose: bool = False, **names: Any
+    ) -> None:
+        """is_prose: wrapped rows break between words and keep the indentation of their line."""
         super().__init__(**names)
+        self.is_prose = is_prose
         self.texts = texts or LogTexts()
         self._margin = margin
         self.top = 0
@@ -183,7 +189,7 @@ class LogRows(Painted, ScrollView):
             height = 1
             if self.is_wrapped:
                 width = self._text_width
-                height = max(1, -(-self._line_strip(line, width, self.rich_style).cell_length // width))
+                height = len(self._cuts(self._line_strip(line, width, self.rich_style), width))
             height += line in window.gaps
             window.heights[line] = height
         return height
@@ -224,9 +230,30 @@ class LogRows(Painted, ScrollView):
                 cut = Strip([*cut.crop(0, width - 1), Segment("›", base + self.paint_style("$faint"))])
             rows.append(Row(line, 0, cut))
             return rows[:most]
-        height = max(1, -(-strip.cell_length // width))
-        parts = range(sub, min(height, sub + most - len(rows)))
-        return [*rows, *(Row(line, part, strip.crop(part * width, (part + 1) * width)) for part in parts)]
+        cuts = self._cuts(strip, width)
+        lead = Segment(" " * self._indent(strip.text, width) if self.is_prose else "", base)
+        for part in range(sub, min(len(cuts), sub + most - len(rows))):
+            row = strip.crop(*cuts[part])
+            rows.append(Row(line, part, Strip([lead, *row]) if part and lead.text else row))
+        return rows
+
+    def _indent(self, text: str, width: int) -> int:
+        return min(len(text) - len(text.lstrip(" ")), width // 2)
+
+    def _cuts(self, strip: Strip, width: int) -> list[tuple[int, int]]:
+        """The first and last cell of each row of a wrapped line."""
+        whole = strip.cell_length
+        if not self.is_prose or whole <= width:
+            return [(start, start + width) for start in range(0, max(1, whole), width)]
+        text = strip.text
+        indent = self._indent(text, width)
+        cuts, at, cell = [], indent, indent
+        for start, stop in wrapped(text[indent:], width - indent, len(text)):
+            cell += cell_len(text[at : indent + start])
+            end = cell + cell_len(text[indent + start : indent + stop])
+            cuts.append((cell if cuts else 0, end))
+            at, cell = indent + stop, end
+        return cuts
 
     def _gap_strip(self, seconds: int) -> Strip:
         text = f"┄┄┄ {self.texts.later(seconds)} "

@@ -117,7 +117,7 @@ class JobTrajectories(RolloutReader):
                 yield SampleTable(sample_columns(), lambda row: row.key, id="trajectory-sample-table")
                 yield Note(id="trajectory-prompt")
             yield GroupView(texts=side_texts(), id="trajectory-group")
-            talk = TalkView(texts=log_texts(), id="trajectory-talk")
+            talk = TalkView(texts=log_texts(), is_prose=True, id="trajectory-talk")
             talk.is_wrapped = True
             yield talk
 

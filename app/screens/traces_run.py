@@ -64,7 +64,7 @@ class TraceScreen(PlaceScreen):
         with Vertical(id="trace-panes"):
             table: Table[SpanRow] = Table(span_columns(), lambda row: row.key, id="trace-spans")
             yield table
-            yield LogView(id="trace-payload")
+            yield LogView(is_prose=True, id="trace-payload")
 
     @property
     def table(self) -> "Table[SpanRow]":

@@ -9,6 +9,7 @@ from textual.app import App, ComposeResult
 
 from agentic_rl_tui.widgets.lines import FileLines, LineBuffer
 from agentic_rl_tui.widgets.logview import LogView, compile_search
+from agentic_rl_tui.widgets.logview_rows import MARGIN
 
 GAPS = [
     "2026-12-01 21:00:00 - INFO - one",
@@ -32,8 +33,12 @@ WILD = [
 
 
 class One(App[None]):
+    def __init__(self, *, is_prose: bool = False) -> None:
+        super().__init__()
+        self.is_prose = is_prose
+
     def compose(self) -> ComposeResult:
-        yield LogView()
+        yield LogView(is_prose=self.is_prose)
 
     def on_mount(self) -> None:
         self.view.focus()
@@ -75,6 +80,40 @@ async def test_a_wrapped_line_longer_than_the_screen_can_be_read_to_its_end() ->
         assert shown(app)[-1] == "last"
         await pilot.press("g")
         assert shown(app)[0].startswith("00000")
+
+
+async def test_prose_breaks_between_words_and_keeps_its_indentation() -> None:
+    app = One(is_prose=True)
+    async with app.run_test(size=(24, 8)) as pilot:
+        app.view.source = LineBuffer(
+            ["  How many pens are in seven boxes?", "  每盒有十二支铅笔，七盒一共有多少支？", "end"]
+        )
+        app.view.is_wrapped = True
+        await pilot.pause()
+        rows = [app.view.render_line(line).text[app.view._margin :].rstrip() for line in range(7)]
+    assert rows == [
+        "  How many pens are",
+        "  in seven boxes?",
+        "  每盒有十二支铅笔，",
+        "  七盒一共有多少支？",
+        "end",
+        "",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("width", [5, 13, 40])
+async def test_prose_loses_nothing_in_any_width(width: int) -> None:
+    app = One(is_prose=True)
+    async with app.run_test(size=(width + MARGIN, 12)):
+        # Joined emoji at an edge are shown whole on both sides, in prose or not.
+        app.view.source = LineBuffer([*(line for line in WILD if "\u200d" not in line), "      indented " * 9])
+        for number in range(app.view.line_count):
+            strip = app.view._line_strip(number, width, app.view.rich_style)
+            cuts = app.view._cuts(strip, width)
+            assert all(stop - start <= width for start, stop in cuts)
+            rows = "".join(strip.crop(start, stop).text for start, stop in cuts)
+            assert rows.replace(" ", "") == strip.text.replace(" ", "")
 
 
 async def test_following_a_wrapped_log_shows_its_last_row() -> None:

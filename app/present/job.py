@@ -124,8 +124,8 @@ def _functions(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
     found: list[Fact] = []
     for item in (report or {}).get("functions") or ():
         value: list[Span] = [(clean(item.get("name", "?")), "$ink")]
-        if item.get("weight") is not None:
-            value.append((_("  weight {weight:g}").format(weight=item["weight"]), "$muted"))
+        if item.get("weight") is not None and item.get("kind") != "rollout":
+            value.append((f" ×{item['weight']:g}", "$muted"))
         if item.get("calls"):
             calls = ngettext("  {count:,} call", "  {count:,} calls", item["calls"]).format(count=item["calls"])
             value.append((calls, "$muted"))
@@ -193,12 +193,12 @@ def _checkpoints(report: Mapping[str, Any] | None) -> tuple[Fact, ...]:
     for item in (report or {}).get("checkpoints") or ():
         if not item.get("is_kept", True):
             continue
-        value: list[Span] = [(clean(item.get("name", "")), "$ink")]
+        # The name, which is long and ends with the step, goes last: it may be cut.
         score = item.get("validation") if item.get("validation") is not None else item.get("reward")
-        if score is not None:
-            value.append((f"  {score:.3f}", "$muted"))
+        value: list[Span] = [("–    " if score is None else f"{score:.3f}", "$ink")]
         if item.get("is_best"):
             value.append((_("  ★ best"), "$succeeded"))
+        value.append((f"  {clean(item.get('name', ''))}", "$muted"))
         found.append(Fact(_("step {step}").format(step=item.get("step", "?")), value))
     return tuple(found)
 

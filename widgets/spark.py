@@ -47,6 +47,12 @@ def sparkline(values: Sequence[float], width: int, *, low: float | None = None, 
     return "".join(map(block, shown))
 
 
+def low_bar(share: float, width: int) -> str:
+    """A bar in whole cells that leaves room above: for bars of rows above each other."""
+    filled = round(max(0.0, min(1.0, share)) * width) if math.isfinite(share) else 0
+    return ("▇" * filled).ljust(width)
+
+
 def bar(share: float, width: int) -> str:
     """A bar filled to `share` (0..1) of `width` cells, with eighths of a cell."""
     if not math.isfinite(share):

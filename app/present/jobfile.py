@@ -158,7 +158,8 @@ def _price(means: "Meaning") -> "Iterator[Fact]":
 
     price = means.price
     if isinstance(price, Unknown):
-        yield Fact(_("unknown"), [(_clean(price.reason), "$muted")])
+        for number, part in enumerate(_basis(price.reason, _NARROW)):
+            yield Fact(_("unknown") if number == 0 else "", [(part, "$muted")])
         return
     yield Fact(_("about"), [(str(price), "$ink bold")])
     for number, part in enumerate(_basis(price.basis, _NARROW)):

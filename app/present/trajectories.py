@@ -12,7 +12,7 @@ from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.groups import Cause, GroupFacts, Spread, bounds, judge
 from agentic_rl_tui.widgets.cells import Cell
 from agentic_rl_tui.widgets.columns import Column
-from agentic_rl_tui.widgets.spark import bar
+from agentic_rl_tui.widgets.spark import low_bar
 
 _BAR_WIDTH = 10
 
@@ -143,7 +143,7 @@ def _phase(row: StepRow, _width: int) -> Cell:
 def _mean_bar(value: float | None) -> Cell:
     if value is None:
         return [("–", "$faint")]
-    return [(bar(value, _BAR_WIDTH), "$fill"), (f" {value:.3f}", "$ink")]
+    return [(low_bar(value, _BAR_WIDTH), "$fill"), (f" {value:.3f}", "$ink")]
 
 
 def _failed(count: int) -> Cell:

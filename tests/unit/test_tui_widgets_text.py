@@ -12,7 +12,7 @@ from agentic_rl_tui.widgets.area import area, nice_bounds
 from agentic_rl_tui.widgets.cells import PIECE_CHARS, clip, clip_middle, clip_path, cut, fit, in_pieces, safe, width_of
 from agentic_rl_tui.widgets.columns import GAP, Column, place
 from agentic_rl_tui.widgets.highlight import TROUBLE, highlight, marked
-from agentic_rl_tui.widgets.spark import bar, sparkline, thin
+from agentic_rl_tui.widgets.spark import bar, low_bar, sparkline, thin
 
 TEXTS = st.text(alphabet=st.sampled_from("ab 奖励→é\u0301👩‍🚀ｱ한\u200d\ufe0f█"), max_size=40)
 
@@ -152,6 +152,9 @@ def test_thinning_keeps_the_mean() -> None:
 
 def test_bar_fills_by_eighths() -> None:
     assert bar(0.5, 4) == "██  "
+    assert low_bar(0.5, 4) == "▇▇  "
+    assert low_bar(float("nan"), 2) == "  "
+    assert low_bar(3.0, 2) == "▇▇"
     assert bar(1 / 32, 4) == "▎   " or bar(1 / 32, 4) == "▏   "
     assert bar(2.0, 4) == "████"
     assert bar(float("nan"), 4) == "    "

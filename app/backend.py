@@ -1,6 +1,6 @@
 """The one door from screens to the SDK, so that tests can stand behind it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
@@ -67,7 +67,12 @@ class Backend(Protocol):
     async def health(self) -> HealthFacts: ...
     async def jobs(self, page_no: int, page_size: int) -> "JobPage": ...
     async def job(self, job_id: str) -> "Job": ...
-    def follow(self, job_id: str, offset: int = 0) -> AsyncIterator[LogChunk | LogNote]: ...
+    def follow(
+        self, job_id: str, offset: int = 0, pause: Callable[[float], Awaitable[None]] | None = None
+    ) -> AsyncIterator[LogChunk | LogNote]:
+        """pause waits between two questions for as long as it sees fit."""
+        ...
+
     async def log_size(self, job_id: str) -> int:
         """How many lines a log has."""
         ...

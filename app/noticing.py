@@ -35,6 +35,8 @@ class Noticing(Connecting):
     """Every end is told once, every stall once, every channel that fails once."""
 
     ends_told: set[str]
+    going_on: "dict[str, Job]"
+    """The jobs that had not ended when the service told of them last."""
     _channels_told: frozenset[str] = frozenset()
     _looked_at: float = 0.0
 
@@ -53,6 +55,10 @@ class Noticing(Connecting):
         now = self.clock()
         for job in jobs:
             self.stalls.see(job, now)
+            if not job.is_terminal:
+                self.going_on[job.job_id] = job
+            elif self.going_on.pop(job.job_id, None) is not None:
+                self.tell_end(job)
         if now - self._looked_at > LOOK_EVERY_S and (suspects := self.stalls.suspects(now)[:MOST_LOOKED_AT]):
             self._looked_at = now
             self._look_at_logs(suspects)
@@ -140,6 +146,7 @@ class Noticing(Connecting):
 
     def forget_watched(self) -> None:
         self.ends_told.clear()
+        self.going_on.clear()
         self.__dict__.pop("stalls", None)
 
 

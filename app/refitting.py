@@ -7,7 +7,7 @@ from textual.screen import Screen
 from agentic_rl_tui.app import keymap
 from agentic_rl_tui.app.places import PLACES
 from agentic_rl_tui.app.remaking import remade
-from agentic_rl_tui.app.returning import Returning
+from agentic_rl_tui.app.watching import Watching
 from agentic_rl_tui.core.i18n import SETTING, _, language, set_language
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import PlaceTab
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentic_rl_tui.core.settings import Settings
 
 
-class Refitting(Returning):
+class Refitting(Watching):
     """In: `take_up` with the key of a setting that has changed."""
 
     settings: "Settings"

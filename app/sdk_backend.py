@@ -1,7 +1,7 @@
 """The backend that speaks through the SDK. Importing this imports the SDK: do it off the first frame."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,10 @@ class SdkBackend:
     async def job(self, job_id: str) -> Job:
         return await self._client.get(job_id)
 
-    async def follow(self, job_id: str, offset: int = 0) -> AsyncIterator[LogChunk | LogNote]:
-        async for item in self._client.follow(job_id, offset=offset):
+    async def follow(
+        self, job_id: str, offset: int = 0, pause: Callable[[float], Awaitable[None]] | None = None
+    ) -> AsyncIterator[LogChunk | LogNote]:
+        async for item in self._client.follow(job_id, offset=offset, pause=pause):
             if isinstance(item, LogPage):
                 yield LogChunk(item.offset, item.lines, item.total)
             else:

@@ -17,7 +17,7 @@ from textual.screen import Screen
 
 from agentic_rl_tui.app import keymap
 from agentic_rl_tui.app.connecting import changed
-from agentic_rl_tui.app.places import PLACES, place_name
+from agentic_rl_tui.app.places import PLACES, first_place
 from agentic_rl_tui.app.slow_line import SlowLine
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog
 from agentic_rl_tui.app.tty import watch_terminal
@@ -112,9 +112,10 @@ class ArlApp(SlowLine):
         self.view = view or View()
         self._is_painted = False
         self.ends_told: set[str] = set()
+        self.going_on: dict[str, Job] = {}
         self._interrupted_at = -INTERRUPT_TWICE_S
         self._broken_view = broken_view
-        start = place_name(start_place) or place_name(self.view.place) or "jobs"
+        start = first_place(start_place, self.view.place)
         # The first place's sheet is read along with the common one: a sheet that comes later is a second parse.
         super().__init__(css_path=[themes.STYLES / "app.tcss", themes.STYLES / f"{start}.tcss"])
         self.is_still, self.is_slow = self.options.is_still, self.options.is_slow

@@ -90,7 +90,7 @@ class FakeBackend:
             raise NotFound(f"there is no job {job_id}")
         return self.store[job_id]
 
-    async def follow(self, job_id: str, offset: int = 0) -> AsyncIterator[LogChunk | LogNote]:
+    async def follow(self, job_id: str, offset: int = 0, pause: Any = None) -> AsyncIterator[LogChunk | LogNote]:
         self._check()
         lines = tuple(self.logs.get(job_id, ()))
         yield LogChunk(offset, lines[offset:], len(lines))

@@ -1,6 +1,5 @@
 """One job: overview, log, metrics, trajectories, traces."""
 
-import asyncio
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
@@ -13,19 +12,19 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
-from agentic_rl_tui.app.backend import LogChunk, LogNote
 from agentic_rl_tui.app.feed import JobFeed, open_store
 from agentic_rl_tui.app.keymap import bindings
-from agentic_rl_tui.app.poll import Pulse, delay_s
+from agentic_rl_tui.app.poll import delay_s
 from agentic_rl_tui.app.present.job import clean, stall_line
 from agentic_rl_tui.app.present.jobs import JobRow, job_row
 from agentic_rl_tui.app.present.metrics import reward_bounds
 from agentic_rl_tui.app.present.states import job_look, stalled_look
 from agentic_rl_tui.app.present.times import stale_note
+from agentic_rl_tui.app.screens.job_following import JobFollowing
 from agentic_rl_tui.app.screens.job_logs import JobLogs
 from agentic_rl_tui.app.screens.job_marks import JobMarks
 from agentic_rl_tui.app.screens.job_overview import JobOverview
-from agentic_rl_tui.app.screens.job_panes import JobPane, JobPanes
+from agentic_rl_tui.app.screens.job_panes import JobPane
 from agentic_rl_tui.app.screens.job_trajectories import JobTrajectories
 from agentic_rl_tui.app.screens.job_verbs import JobVerbs
 from agentic_rl_tui.app.screens.traces_list import TraceList
@@ -51,12 +50,9 @@ TABS = (
 )
 TROUBLE_LINES = 6
 PLAIN_LINES = 500
-SHOW_EVERY_S = 0.1
-SHOW_SLOW_S = 2.0
-"""How often new lines show at the end of a slow line."""
 
 
-class JobScreen(JobPanes, JobMarks):
+class JobScreen(JobFollowing, JobMarks):
     """Follows one job. The log is read once, from its first line, and feeds the log, the metrics and the failure."""
 
     place = "jobs"
@@ -75,35 +71,15 @@ class JobScreen(JobPanes, JobMarks):
     class LoadFailed(Message):
         error: ArlError
 
-    @dataclass
-    class Prepared(Message):
-        """What was kept of the log from before is counted and read."""
-
-    @dataclass
-    class LinesCame(Message):
-        chunk: LogChunk
-
-    @dataclass
-    class StreamSaid(Message):
-        note: LogNote
-
-    @dataclass
-    class StreamEnded(Message):
-        error: ArlError | None = None
-
     def __init__(self, job_id: str, *, job: "Job | None" = None, tab: str = "overview") -> None:
         super().__init__()
         self.job_id = job_id
         self.job = job
         self.set_reactive(JobScreen.tab, tab)
         self._report: dict[str, Any] | None = None
-        self._is_prepared = False
         self._is_begun = False
         self._outage = Outage()
         self._timer: Timer | None = None
-        self._show_timer: Timer | None = None
-        self._stream_note: tuple[Span, ...] = ()
-        self._is_stream_over = False
 
     def body(self) -> ComposeResult:
         self.feed = JobFeed(open_store(self.arl.mirror_of(self.job_id)))
@@ -144,8 +120,6 @@ class JobScreen(JobPanes, JobMarks):
 
     @on(Loaded)
     def _loaded(self, event: Loaded) -> None:
-        if self.job is not None and not self.job.is_terminal and event.job.is_terminal:
-            self.arl.tell_end(event.job)
         self.arl.watch_jobs((event.job,))
         self.arl.tell_stalls((event.job,))
         self.job = event.job
@@ -173,97 +147,38 @@ class JobScreen(JobPanes, JobMarks):
         is_over = self.job is not None and is_terminal(self.job.status) and not self._outage.failures
         if not self.arl.options.is_polling or not self.is_seen or is_over:
             return
-        pulse = Pulse(
-            is_local=self.arl.settings.profile.is_local,
-            is_live=True,
-            is_focused=self.app.app_focus,
-            failures=self._outage.failures,
-            retry_after_s=retry_after_s,
-            is_slow_line=self.arl.is_slow,
-        )
+        pulse = self.pulse(failures=self._outage.failures, retry_after_s=retry_after_s)
         self._timer = self.set_timer(delay_s(pulse), self.load)
 
     def _looked_at_again(self, has_focus: bool) -> None:
+        if not has_focus:
+            return
+        self.pauses.wake()
         is_over = self.job is None or self.job.is_terminal
-        if has_focus and self.is_seen and not is_over and not self._outage.failures:
+        if self.is_seen and not is_over and not self._outage.failures:
             self.load()
 
     def on_screen_resume(self) -> None:
+        self.pauses.wake()
         if self.job is not None:
             self.load()
 
     def action_refresh(self) -> None:
         self.load()
-        if self._is_stream_over:
-            self.follow()
-
-    @work(exclusive=True, group="job.follow", exit_on_error=False)
-    async def follow(self) -> None:
-        backend = self.arl.backend
-        if backend is None:
-            return
-        self._is_stream_over = False
-        if not self._is_prepared:
-            await asyncio.to_thread(self.feed.prepare)
-            self._is_prepared = True
-            self.post_message(self.Prepared())
-        try:
-            async for item in backend.follow(self.job_id, offset=len(self.feed.source)):
-                if isinstance(item, LogChunk):
-                    self.post_message(self.LinesCame(item))
-                else:
-                    self.post_message(self.StreamSaid(item))
-                await asyncio.sleep(0)
-        except ArlError as error:
-            self.post_message(self.StreamEnded(error))
+        if self.is_stream_over or self.stream_note:
+            self.follow()  # at once, whatever the next try after a loss was waiting for
         else:
-            self.post_message(self.StreamEnded())
+            self.pauses.wake()
 
-    @on(Prepared)
-    def _prepared(self) -> None:
-        self._plan_show()
-
-    @on(LinesCame)
-    def _lines_came(self, event: LinesCame) -> None:
-        if self.feed.is_ahead_of(event.chunk):
-            # The service's log is shorter than what is kept: it is another log under the same id.
-            self.feed.clear()
-            self._plan_show()
-            self.follow()
-        elif self.feed.take(event.chunk):
-            self.arl.stalls.lines(self.job_id, len(self.feed.source), self.arl.clock())
-            self._stream_note = ()
-            self._plan_show()
-
-    def _plan_show(self) -> None:
-        if self._show_timer is None:
-            self._show_timer = self.set_timer(SHOW_SLOW_S if self.arl.is_slow else SHOW_EVERY_S, self._show_lines)
-
-    def _show_lines(self) -> None:
-        self._show_timer = None
-        self._show_stream()
+    def show_lines(self) -> None:
+        self.show_stream()
         self.query_one(JobOverview).show_lines()
         self._show_metrics()
         if self.feed.trouble and self.job is not None and self.job.status == JobStatus.FAILED:
             self._show()
 
-    @on(StreamSaid)
-    def _stream_said(self, event: StreamSaid) -> None:
-        note = event.note
-        self._stream_note = ((f"⚠ {note.text}", "$warn"),) if note.is_trouble else ()
-        self._show_stream()
-
-    @on(StreamEnded)
-    def _stream_ended(self, event: StreamEnded) -> None:
-        self._is_stream_over = True
-        if event.error is not None:
-            self.arl.fail(event.error, _("follow the log of {job_id}").format(job_id=self.job_id))
-            self._stream_note = ((_("⚠ the stream broke off · ^r tries again"), "$warn"),)
-        self._show_stream()
-        self.load()
-
-    def _show_stream(self) -> None:
-        self.query_one(JobLogs).set_note(self._stream_note, is_live=not self._is_stream_over)
+    def show_stream(self) -> None:
+        self.query_one(JobLogs).set_note(self.stream_note, is_live=not self.is_stream_over)
 
     # Showing
 
@@ -303,7 +218,7 @@ class JobScreen(JobPanes, JobMarks):
     def _show_metrics(self) -> None:
         for pane in self.query("JobMetrics"):
             if pane.display:
-                pane.show(self.feed.book, is_live=not self._is_stream_over)  # type: ignore[attr-defined]
+                pane.show(self.feed.book, is_live=not self.is_stream_over)  # type: ignore[attr-defined]
 
     @on(JobPane.StateChanged)
     @on(TraceList.StateChanged)
@@ -354,9 +269,6 @@ class JobScreen(JobPanes, JobMarks):
 
     def action_logs(self) -> None:
         self.tab = "logs"
-
-    def on_unmount(self) -> None:
-        self.feed.store.close()
 
     @property
     def back_label(self) -> str:

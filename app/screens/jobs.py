@@ -170,10 +170,6 @@ class JobsScreen(JobsColumns):
     @on(Loaded)
     def _take_page(self, event: Loaded) -> None:
         page = event.page
-        for job in page.jobs:
-            before = self._jobs.get(job.job_id)
-            if before is not None and not before.is_terminal and job.is_terminal:
-                self.arl.tell_end(job)
         self.arl.watch_jobs(page.jobs)
         self._is_known = True
         self._total = max(page.total, len(page.jobs))

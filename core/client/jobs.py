@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -157,16 +157,19 @@ class Jobs:
         slowest_s: float | None = None,
         patience_s: float | None = None,
         on_status: Callable[[Job], None] | None = None,
+        pause: Callable[[float], Awaitable[None]] | None = None,
     ) -> AsyncIterator[LogPage | FollowNote]:
         """Pages of new lines until the job has ended and its last line was read; no line twice, none left out.
 
         Polls every `interval_s`, slower up to `slowest_s` while nothing comes; unless given, several times a second
         on the local platform and every few seconds elsewhere. A lost connection gives a note and is
         tried again until `patience_s` have passed without an answer (None: for ever); errors that a repeat cannot
-        mend are raised. on_status hears of every state that is read.
+        mend are raised. on_status hears of every state that is read. pause waits the seconds between two polls, or
+        more or less of them, as the caller sees fit.
         """
         fast, slow = self._pace(interval_s, slowest_s)
         delay = fast
+        pause = pause or self._transport.retry.sleep
         ended = False
         failures = 0
         lost_at = 0.0
@@ -202,7 +205,7 @@ class Jobs:
                 if job.is_terminal:
                     ended = True  # lines written between the two answers are still to be read
                     continue
-            await self._transport.retry.sleep(delay)
+            await pause(delay)
             delay = min(slow, delay * 1.5)
 
     async def stream(self, job_id: str) -> AsyncIterator[ServerEvent]:

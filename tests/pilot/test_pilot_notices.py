@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_rl_tui.app.screens.job import JobScreen
+from agentic_rl_tui.core.models.errors import Unreachable
 from agentic_rl_tui.core.models.jobs import JobProgress
 from agentic_rl_tui.core.paths import config_dir
 from agentic_rl_tui.widgets.bars import Heading
@@ -51,6 +52,42 @@ async def test_a_job_that_tells_nothing_new_is_marked_told_once_and_recovers(sce
         await pilot.press("escape", "ctrl+r")
         await settle(pilot)
         assert app.screen.table.items[0].look.label == "● running"
+
+
+async def test_ends_and_stalls_are_told_wherever_one_is_in_the_program(scenes: Any, settle: Any) -> None:
+    backend = scenes.sample_backend()
+    running, queued = list(backend.store)[:2]
+    app = scenes.app(backend)
+    now = [scenes.NOW]
+    app.clock = lambda: now[0]
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("1")
+        await settle(pilot)
+        for _ in range(2):
+            now[0] += 3600
+            app.watch_on()
+            await settle(pilot)
+        assert told(app) == ["calc-agent-3f2a: ◒ stalled: nothing new for 1h"]
+        backend.store[running] = backend.store[running].model_copy(update={"status": "FAILED"})
+        backend.broken = Unreachable("down")
+        app.watch_on()
+        await settle(pilot)
+        assert len(told(app)) == 1
+        assert app.health_shown.word == "unreachable"
+        backend.broken = None
+        del backend.store[queued]
+        for _ in range(2):
+            app.watch_on()
+            await settle(pilot)
+        assert told(app)[1:] == ["calc-agent-3f2a: ✗ failed"]
+        assert app.going_on == {}
+        await pilot.press("4")
+        await settle(pilot)
+        assert len(told(app)) == 2
+        backend.broken = Unreachable("nobody asks twice")
+        app.watch_on()
+        assert not [worker for worker in app.workers if worker.group == "app.watching" and not worker.is_finished]
 
 
 async def test_an_end_reaches_the_command_and_a_failing_one_is_told_once(

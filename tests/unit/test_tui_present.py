@@ -1,6 +1,8 @@
 """Jobs, times, steps and errors as people read them; keys and cadence."""
 
 import ast
+import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from agentic_rl_tui.app import keymap, keynames
 from agentic_rl_tui.app.backend import StepNews
-from agentic_rl_tui.app.poll import Pulse, delay_s
+from agentic_rl_tui.app.poll import Pauses, Pulse, delay_s, eased_s
 from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_filter, job_row
 from agentic_rl_tui.app.present.states import health_look, job_look
 from agentic_rl_tui.app.present.steps import StepLine, size, step_line, told
@@ -167,6 +169,34 @@ def test_cadence_is_quick_when_watched_slow_when_not_and_backs_off() -> None:
     assert waits == sorted(waits)
     assert waits[-1] == 60.0
     assert delay_s(Pulse(is_local=True, is_live=True, failures=1, retry_after_s=300.0)) == 300.0
+
+
+def test_waits_grow_with_every_reason_to_rest_but_never_so_that_an_end_is_told_late() -> None:
+    seen = Pulse(is_local=True, is_live=True)
+    rests = [seen, replace(seen, is_seen=False), replace(seen, is_seen=False, is_focused=False)]
+    rests.append(replace(rests[-1], is_slow_line=True))
+    waits = [eased_s(0.5, pulse) for pulse in rests]
+    assert waits[0] == 0.5
+    assert waits == sorted(set(waits))
+    assert eased_s(20.0, rests[-1]) == 60.0
+    assert eased_s(90.0, rests[-1]) == 90.0
+
+
+async def test_a_pause_is_as_long_as_it_is_eased_to_and_over_when_somebody_looks() -> None:
+    wanted: list[float] = []
+
+    def eased(seconds: float) -> float:
+        wanted.append(seconds)
+        return 0.0 if len(wanted) == 1 else 3600.0
+
+    pauses = Pauses(eased)
+    await pauses.wait(5.0)
+    waiting = asyncio.ensure_future(pauses.wait(7.0))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    pauses.wake()
+    await waiting
+    assert wanted == [5.0, 7.0]
 
 
 # Keys

@@ -209,6 +209,21 @@ async def test_follow_gives_each_line_once_and_ends_after_the_last(service, clie
     assert notes == []
 
 
+async def test_follow_pauses_as_the_caller_sees_fit_and_loses_no_line_by_it(service, client, growing):
+    growing(steps=5)
+    waited = []
+
+    async def pause(seconds):
+        waited.append(seconds)
+        if len(waited) < 4:
+            service.lines.append("meanwhile")
+
+    lines, _ = await follow(client, pause=pause)
+    assert lines == service.lines
+    assert len(waited) >= 4
+    assert all(seconds > 0 for seconds in waited)
+
+
 async def test_follow_from_an_offset(service, client, growing):
     growing(steps=3)
     lines, _ = await follow(client, offset=4)

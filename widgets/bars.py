@@ -205,7 +205,7 @@ class Chip:
 
 
 class Heading(LineBar):
-    """A pane's title with counts, chips and a note. In: `title`, `facts`, `chips`, `note`."""
+    """A pane's title with counts, chips and a note. In: `title`, `facts`, `chips`, `note` (what matters most first)."""
 
     DEFAULT_CSS = """
     Heading {
@@ -228,7 +228,14 @@ class Heading(LineBar):
         # What the user asked for stays; the counts give way.
         if chips and width_of(left) + width_of(self.note) >= width:
             left = [*title, *chips]
-        return spread(left, self.note, width)
+        return spread(left, self._note_beside(width_of([*title, *chips]), width), width)
+
+    def _note_beside(self, taken: int, width: int) -> list[Span]:
+        """The note without its last parts where the title would give way to them; its first part stays."""
+        note = list(self.note)
+        while len(note) > 1 and taken + 1 + width_of(note) > width:
+            note.pop()
+        return note
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,8 @@ def _price(means: "Meaning") -> "Iterator[Fact]":
     for number, part in enumerate(_basis(price.basis, _NARROW)):
         yield Fact(_("basis") if number == 0 else "", [(part, "$muted")])
     yield Fact(_("as of"), [(_clean(price.date), "$muted")])
+    for number, part in enumerate(_basis(price.source, _NARROW)):
+        yield Fact(_("source") if number == 0 else "", [(part, "$muted")])
 
 
 def _basis(text: str, width: int) -> list[str]:

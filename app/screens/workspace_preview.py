@@ -231,8 +231,9 @@ class WorkspacePreview(WorkspaceTree):
         self.row_number = number = min(max(0, number), len(rows) - 1)
         words = _("row {row:,} of {count:,}").format(row=number, count=len(rows))
         line = _("line {line:,}").format(line=rows.line_number(number))
-        hint = [(f"{_('t as trajectories')}  ", "$accent")] if self.is_dump else []
-        facts: list[tuple[str, str]] = [*hint, (words, "$ink"), (f"  {line}", "$muted")]
+        facts: list[tuple[str, str]] = [(words, "$ink"), (f"  {line}", "$muted")]
+        if self.is_dump:
+            facts.insert(1, (f"  {_('t as trajectories')}", "$accent"))
         try:
             talk = conversation(rows[number])
         except ArlError as error:

@@ -168,6 +168,7 @@ async def test_the_meaning_counts_and_prices(opened: Any, template: Path) -> Non
         assert facts["steps"].startswith("24")
         assert "CNY" in facts["about"]
         assert facts["as of"]
+        assert facts["source"].startswith("help.aliyun.com")
         assert "CalcAgent" in facts["rollout"]
 
 

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from agentic_rl_tui.widgets import ansi
 from agentic_rl_tui.widgets.area import area, nice_bounds
+from agentic_rl_tui.widgets.bars import Heading
 from agentic_rl_tui.widgets.cells import PIECE_CHARS, clip, clip_middle, clip_path, cut, fit, in_pieces, safe, width_of
 from agentic_rl_tui.widgets.columns import GAP, Column, place
 from agentic_rl_tui.widgets.highlight import TROUBLE, highlight, marked
@@ -190,3 +191,19 @@ def test_clipped_paths_keep_the_name() -> None:
     assert clip_path("functions/reward/answer.py:52", 16) == "…/answer.py:52"
     assert clip_path("functions/reward/answer.py:52", 9) == "answ…y:52"
     assert clip_path("函数/奖励/答案.py:5", 12) == "…/答案.py:5"
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (60, "data/train.jsonl  1 MB      row 0 of 8,192  line 1  9 turns "),
+        (46, "data/train.jsonl  1 MB  row 0 of 8,192  line 1"),
+        (34, "data/train.jsonl  … row 0 of 8,192"),
+    ],
+)
+def test_a_heading_keeps_its_name_while_its_note_gives_way(width: int, shown: str) -> None:
+    heading = Heading()
+    heading.set_reactive(Heading.title, "data/train.jsonl")
+    heading.set_reactive(Heading.facts, (("1 MB", ""),))
+    heading.set_reactive(Heading.note, (("row 0 of 8,192", ""), ("  line 1", ""), ("  9 turns ", "")))
+    assert "".join(text for text, _style in heading.line(width)) == shown

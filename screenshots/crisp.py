@@ -157,6 +157,8 @@ def crisp(svg: str, frame: str, ink: str) -> str:
     svg = _FACE.sub("", svg)
     svg = svg.replace("font-family: Fira Code, monospace", f"font-family: {_FONTS}")
     svg = svg.replace("font-family: arial", "font-family: system-ui, sans-serif")
+    # Fonts that know it would widen every letter.
+    svg = svg.replace("font-variant-east-asian: full-width;", "")
     svg = svg.replace(
         'fill="#292929" stroke="rgba(255,255,255,0.35)"', f'fill="{frame}" stroke="{ink}" stroke-opacity="0.35"'
     )

@@ -24,7 +24,7 @@ from agentic_rl_tui.app.tui import ArlApp  # noqa: E402
 from agentic_rl_tui.core.i18n import set_language  # noqa: E402
 from agentic_rl_tui.core.templates import TEMPLATES, write_workspace  # noqa: E402
 
-WIDE, SMALL, HUGE = (120, 40), (80, 24), (200, 60)
+WIDE, LOW, SMALL, HUGE = (120, 40), (120, 32), (80, 24), (200, 60)
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Shot:
 
 
 SHOTS = (
-    Shot("jobs"),
+    Shot("jobs", size=LOW),
     Shot("jobs-80x24", size=SMALL),
     Shot("jobs-200x60", size=HUGE),
-    Shot("jobs-light", theme="light"),
+    Shot("jobs-light", size=LOW, theme="light"),
     Shot("jobs-empty", size=SMALL, backend=scenes.FakeBackend),
     Shot("job-overview", ("enter",)),
     Shot("job-failed", ("j", "j", "j", "enter")),
@@ -59,10 +59,10 @@ SHOTS = (
     Shot("job-file", place="jobfile"),
     Shot("job-file-chinese", place="jobfile", language="zh_CN"),
     Shot("submit", ("f5",), place="jobfile"),
-    Shot("traces", place="traces"),
+    Shot("traces", size=LOW, place="traces"),
     Shot("trace", ("enter", *"jjjj"), place="traces"),
     Shot("settings", ("~",)),
-    Shot("jobs-chinese", language="zh_CN"),
+    Shot("jobs-chinese", size=LOW, language="zh_CN"),
     Shot("confirm", ("x",)),
     Shot("help", ("question_mark",)),
     Shot("palette", ("ctrl+p",)),

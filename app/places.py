@@ -15,3 +15,8 @@ def place_name(name: str | None) -> str | None:
     """A place by the name somebody typed: ``job-file`` and ``jobfile`` are the same."""
     plain = (name or "").replace("-", "").replace("_", "").replace(" ", "").lower()
     return next((place for place, _key, _title in PLACES if place == plain), None)
+
+
+def first_place(wanted: str | None, last: str | None) -> str:
+    """Where the app begins: where somebody asks for, then where it was left."""
+    return place_name(wanted) or place_name(last) or "jobs"

@@ -39,7 +39,7 @@ def run_tui(
     import gc
     import os
 
-    from agentic_rl_tui.app.places import place_name
+    from agentic_rl_tui.app.places import first_place
     from agentic_rl_tui.app.prepaint import FirstSight
     from agentic_rl_tui.app.tty import forget_exported_size
     from agentic_rl_tui.app.view import BrokenView, View, read_view, view_path
@@ -57,14 +57,13 @@ def run_tui(
             view = View() if fresh else read_view(view_path(settings))
         except BrokenView as error:
             broken = error.kept_as
-        sight.paint(
-            place_name(start_place) or place_name(view.place) or "jobs", f"arl-{settings.get('tui.theme', 'dark')}"
-        )
+        place = first_place(start_place, view.place)
+        sight.paint(place, f"arl-{settings.get('tui.theme', 'dark')}")
         from agentic_rl_tui.app.shell import ArlApp, Options
 
         app = ArlApp(
             settings,
-            start_place=start_place,
+            start_place=place,
             job_file=job_file,
             submit_ready=submit_ready,
             view=view,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 DOMAIN = "agentic-rl-tui"
 LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
+_NAMES = {"en": (LANGUAGES["en"],), "zh_CN": (LANGUAGES["zh_CN"], "中文", "chinese")}
 SETTING = "language"
 """The name of the setting: ``auto`` or a key of LANGUAGES."""
 
@@ -41,11 +42,16 @@ def known_language(wanted: str | None) -> str:
     """The key of LANGUAGES that `wanted` means; English where there is none."""
     if not wanted or wanted == "auto":
         wanted = next((os.environ[name] for name in _SYSTEM_VARIABLES if os.environ.get(name)), "en").split(":")[0]
-    plain = wanted.partition(".")[0].partition("@")[0].replace("-", "_").lower()
-    for code in LANGUAGES:
-        if plain == code.lower() or plain.partition("_")[0] == code.partition("_")[0].lower():
+    return language_named(wanted) or "en"
+
+
+def language_named(name: str) -> str | None:
+    """The key of LANGUAGES of any name that the language goes by: ``zh``, ``zh-Hans``, ``en_GB.UTF-8``, ``中文``."""
+    plain = name.partition(".")[0].partition("@")[0].replace("-", "_").strip().lower()
+    for code, (own_name, *others) in _NAMES.items():
+        if plain in (own_name.lower(), *others) or plain.partition("_")[0] == code.partition("_")[0]:
             return code
-    return "en"
+    return None
 
 
 def _read(code: str) -> "NullTranslations":

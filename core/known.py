@@ -3,11 +3,12 @@
 The settings screen, ``config`` and the reference page are made from this table.
 """
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentic_rl_tui.core.i18n import LANGUAGES, N_, _
+from agentic_rl_tui.core.i18n import LANGUAGES, N_, SETTING, _, language_named
 from agentic_rl_tui.core.models.errors import ConfigError
 
 CHOICE, TEXT, URL, NUMBER, COUNT, SWITCH, WORDS = "choice", "text", "url", "number", "count", "switch", "words"
@@ -18,7 +19,7 @@ KINDS = {
     NUMBER: N_("a number greater than 0"),
     COUNT: N_("a whole number greater than 0"),
     SWITCH: N_("true or false"),
-    WORDS: N_("a list of words"),
+    WORDS: N_("words with spaces between them, in quotes where one holds a space itself"),
 }
 GROUPS = {
     "general": N_("General"),
@@ -124,8 +125,8 @@ def parse(setting: Known, text: str) -> Any:
     """A value as it was typed, as TOML holds it. Raises ConfigError that says what would do."""
     given = text.strip()
     match setting.kind:
-        case "choice" if given in setting.choices:
-            return given
+        case "choice" if (choice := _choice(setting, given)) is not None:
+            return choice
         case "switch" if given.lower() in (*_TRUE, *_FALSE):
             return given.lower() in _TRUE
         case "count" if given.replace("_", "").isdecimal() and int(given) > 0:
@@ -134,9 +135,25 @@ def parse(setting: Known, text: str) -> Any:
             return number
         case "url" if given.startswith(("http://", "https://")) and len(given.split()) == 1:
             return given.rstrip("/")
+        case "words" if words := _words(given):
+            return words
         case "text" if given and given.isprintable():
             return given
     raise ConfigError(_("{value!r} is no value of {key}").format(value=text, key=setting.key), advice=wanted(setting))
+
+
+def _choice(setting: Known, given: str) -> str | None:
+    """A choice by its own word in any case; a language by any of its names."""
+    named = next((choice for choice in setting.choices if choice.lower() == given.lower()), None)
+    return language_named(given) if named is None and setting.key == SETTING else named
+
+
+def _words(text: str) -> list[str]:
+    """What a shell would make of it; nothing where a quote stays open."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
 
 
 def _number(text: str) -> int | float | None:
@@ -161,7 +178,7 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
+        return shlex.join(map(str, value))
     return "" if value is None else str(value)
 
 

@@ -26,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", type=path, metavar="FILE", help=_("the job file; default: the workspace's own")
     )
+    parser.add_argument("-c", "--config", type=path, metavar="FILE", help=_("the job file, named as `run` takes it"))
     parser.add_argument(
         "--fix",
         action="store_true",
@@ -103,8 +104,10 @@ def _chosen(options: argparse.Namespace) -> Path:
     from agentic_rl_tui.core.models.errors import InputError
     from agentic_rl_tui.core.workspaces import job_files
 
-    if options.file is not None:
-        return Path(options.file).absolute()
+    if options.file is not None and options.config is not None:
+        raise InputError(_("two job files are named"), advice=_("Name one."))
+    if (named := options.file or options.config) is not None:
+        return Path(named).absolute()
     workspace = workspace_of(options)
     found = job_files(workspace)
     if not found:

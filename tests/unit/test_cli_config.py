@@ -147,3 +147,29 @@ def test_bytes_that_nobody_asked_to_change_stay(
     path.write_bytes(before)
     prefer(key, value, path=path)
     assert path.read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "kept"),
+    [
+        ("language", "zh", "zh_CN"),
+        ("language", "zh-Hans", "zh_CN"),
+        ("language", "zh_CN.UTF-8", "zh_CN"),
+        ("language", "中文", "zh_CN"),
+        ("language", "English", "en"),
+        ("language", "en_GB", "en"),
+        ("language", "AUTO", "auto"),
+        ("log_level", "debug", "DEBUG"),
+        ("notify.command", "my-notifier --to 'a b'", ["my-notifier", "--to", "a b"]),
+    ],
+)
+def test_a_value_goes_by_its_usual_names(key: str, given: str, kept: object) -> None:
+    assert main(["config", "set", key, given]) == exits.OK
+    assert load().get(key) == kept
+    assert parse(known(key), shown(kept)) == kept
+
+
+@pytest.mark.parametrize(("key", "given"), [("language", "fr"), ("tui.theme", "blue"), ("notify.command", "say 'a")])
+def test_what_no_value_is_stays_refused(key: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "set", key, given]) == exits.USAGE
+    assert wanted(known(key)) in capsys.readouterr().err

@@ -121,11 +121,13 @@ def _run(options: argparse.Namespace) -> int:
 
             sys.stdout.write(shown())
             return exits.OK
-        return _open_app(options)
+        return _open_app(options) if _has_here() else exits.USAGE
     verb = find(options.verb)
     if verb is None:
         print(f"{PROGRAM}: {_unknown(options.verb)}", file=sys.stderr)
         print(_see(PROGRAM), file=sys.stderr)
+        return exits.USAGE
+    if not _has_here():
         return exits.USAGE
     module = import_module(f"agentic_rl_tui.app.cli.{verb.module}")
     parser = Parser(prog=f"{PROGRAM} {verb.name}", description=_("{summary}.").format(summary=_(verb.summary)))
@@ -137,6 +139,16 @@ def _run(options: argparse.Namespace) -> int:
     chosen = parser.parse_args(rest, argparse.Namespace(**vars(options)))
     result: int = module.run(chosen)
     return result
+
+
+def _has_here() -> bool:
+    """Nearly every verb counts paths from the current directory, which another shell may have removed."""
+    try:
+        os.getcwd()
+    except OSError:
+        print(f"{PROGRAM}: {_('the current directory is gone; change to another one')}", file=sys.stderr)
+        return False
+    return True
 
 
 def _unknown(word: str) -> str:

@@ -1,6 +1,5 @@
 """Writing a template to a directory without ever overwriting what a user has there."""
 
-import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,8 +71,9 @@ class WorkspaceExists(InputError):
 def write_workspace(template: Template, destination: Path) -> list[str]:
     """Write every file of a template below `destination` and return their paths.
 
-    The files are first written to a directory beside the destination and moved into place at once, so that a
-    full disk or a kill leaves either the whole workspace or none. Raises WorkspaceExists, InputError.
+    The files are first written to a directory of their own and then moved, so that a full disk leaves either the whole
+    workspace or none. An empty directory that is there stays the same one: somebody may stand in it, or it is a mount.
+    Raises WorkspaceExists, InputError.
     """
     contents = template.contents()
     if destination.is_symlink() or destination.is_file():
@@ -86,14 +86,20 @@ def write_workspace(template: Template, destination: Path) -> list[str]:
             destination, present, is_same_template=all((destination / path).is_file() for path in contents)
         )
     try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=destination.parent, prefix=".agentic-rl-") as staging:
-            fresh = Path(staging) / destination.name
+        is_there = destination.is_dir()
+        around = destination if is_there else destination.parent
+        around.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=around, prefix=".agentic-rl-") as staging:
+            fresh = Path(staging) / "workspace"
             for path, content in contents.items():
                 target = fresh / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-            os.replace(fresh, destination)
+            if is_there:
+                for entry in sorted(fresh.iterdir()):
+                    entry.rename(destination / entry.name)
+            else:
+                fresh.rename(destination)
     except OSError as error:
         raise InputError(
             _("{destination} cannot be written: {reason}").format(destination=destination, reason=error.strerror),

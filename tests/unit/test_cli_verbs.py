@@ -123,6 +123,36 @@ def test_validate_names_file_and_line_of_each_mistake(workspace: Path, capsys: C
     assert re.search(r"✗ \S*data/train.jsonl:257:", shown)
 
 
+def test_the_job_file_is_named_either_way_and_only_once(workspace: Path, capsys: Captured) -> None:
+    for named in (["rl-job.yaml"], ["-c", "rl-job.yaml"], ["--config", "rl-job.yaml"]):
+        assert main(["validate", *named, "-o", "json"]) == exits.OK
+        assert json.loads(capsys.readouterr().out)["file"] == str(workspace / "rl-job.yaml")
+    assert main(["validate", "rl-job.yaml", "-c", "opd-job.yaml"]) == exits.USAGE
+    assert "two job files are named" in capsys.readouterr().err
+
+
+def test_init_writes_into_the_directory_one_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    assert main(["init", "."]) == exits.OK
+    assert Path.cwd().samefile(here)
+    assert main(["validate", "-c", "rl-job.yaml"]) == exits.OK
+    assert not [entry.name for entry in here.iterdir() if entry.name.startswith(".agentic-rl-")]
+
+
+def test_a_directory_that_is_gone_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for verb in ([], ["validate"], ["list"], ["config", "list"]):
+        assert main(verb) == exits.USAGE
+        assert capsys.readouterr().err == "agentic-rl-tui: the current directory is gone; change to another one\n"
+
+
 def test_fix_writes_the_job_file_and_shows_the_change(workspace: Path, capsys: Captured) -> None:
     job = workspace / "rl-job.yaml"
     sound = job.read_text()

@@ -63,6 +63,7 @@ SHOTS = (
     Shot("trace", ("enter", *"jjjj"), place="traces"),
     Shot("settings", ("~",)),
     Shot("jobs-chinese", size=LOW, language="zh_CN"),
+    Shot("jobs-chinese-light", size=LOW, theme="light", language="zh_CN"),
     Shot("confirm", ("x",)),
     Shot("help", ("question_mark",)),
     Shot("palette", ("ctrl+p",)),

@@ -154,6 +154,10 @@ class LogView(LogSeek, can_focus=True):
             self._place(*self._bottom())
         self.post_message(self.FollowChanged(self, is_following))
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A text that is whole has nothing to follow, and its key gives room to one that does something."""
+        return not (self.is_prose and action == "follow") and super().check_action(action, parameters)
+
     def action_move(self, rows: int) -> None:
         self.move_rows(rows)
 

@@ -1,88 +1,14 @@
 """The one table of actions and keys. Bindings, footer, help, palette and the documentation are generated from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentic_rl_tui.app.keynames import UNSENDABLE, key_label, key_list, let_alt_arrive
+from agentic_rl_tui.app.scopes import TOGETHER, Action
 from agentic_rl_tui.core.i18n import N_, _
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """Something a person can do.
-
-    id is ``scope.verb`` and stays the same for ever: users rebind by it. keys: comma separated, first one shown.
-    run is the Textual action, by default the verb. footer orders the few that the footer shows; 0 keeps it out.
-    A dangerous action changes or destroys something outside the program and asks first.
-    """
-
-    id: str
-    keys: str
-    label: str
-    help: str
-    run: str = ""
-    footer: int = 0
-    dangerous: bool = False
-    palette: bool = True
-    priority: bool = False
-
-    @property
-    def scope(self) -> str:
-        return self.id.partition(".")[0]
-
-    @property
-    def command(self) -> str:
-        return self.run or self.id.partition(".")[2]
-
-
-SCOPES: Mapping[str, str] = {
-    "app": N_("Everywhere"),
-    "view": N_("This place"),
-    "table": N_("Lists"),
-    "log": N_("Logs"),
-    "jobs": N_("Jobs"),
-    "job": N_("One job"),
-    "metrics": N_("Metrics"),
-    "samples": N_("Samples of a step"),
-    "group": N_("Rollouts of a sample"),
-    "talk": N_("One rollout"),
-    "dump": N_("Rollouts of a file"),
-    "jobfile": N_("Job file"),
-    "text": N_("Text that is edited"),
-    "workspace": N_("Workspace"),
-    "functions": N_("Functions"),
-    "traces": N_("Traces"),
-    "trace": N_("One trace"),
-    "settings": N_("Settings"),
-    "problems": N_("Problems"),
-}
-"""Where an action works, with its title in the help."""
-
-TOGETHER: tuple[frozenset[str], ...] = (
-    frozenset({"app", "view", "table", "jobs"}),
-    frozenset({"app", "view", "log", "job"}),
-    frozenset({"app", "view", "table", "job", "samples"}),
-    frozenset({"app", "view", "metrics", "job"}),
-    frozenset({"app", "view", "group", "job"}),
-    frozenset({"app", "view", "log", "job", "talk"}),
-    frozenset({"app", "view", "table", "dump", "samples"}),
-    frozenset({"app", "view", "group", "dump"}),
-    frozenset({"app", "view", "log", "dump", "talk"}),
-    frozenset({"app", "view", "table", "workspace"}),
-    frozenset({"app", "view", "table", "functions"}),
-    frozenset({"app", "view", "table", "jobfile"}),
-    frozenset({"app", "view", "text", "jobfile"}),
-    frozenset({"app", "view", "text", "workspace"}),
-    frozenset({"app", "view", "table", "traces"}),
-    frozenset({"app", "view", "table", "trace"}),
-    frozenset({"app", "view", "table", "settings"}),
-    frozenset({"table", "problems"}),
-)
-"""Scopes that can be heard at the same time: a key may mean one thing in each of these sets."""
 
 ACTIONS: tuple[Action, ...] = (
     Action("app.workspace", "1,alt+1", N_("Workspace"), N_("go to the files of this workspace"), "go('workspace')"),
@@ -100,7 +26,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.settings", "~,f11", N_("settings"), N_("see and change settings, profiles and keys")),
     Action("app.profile", "@", N_("profile"), N_("switch to another profile")),
     Action("app.bandwidth", "alt+l", N_("slow line"), N_("spare a slow line to the screen, or no longer")),
-    Action("app.dump", "alt+t", N_("open a dump"), N_("open a trajectory dump: a JSONL file of rollouts"), "open_dump"),
+    Action(
+        "app.dump", "alt+t", N_("open a dump"), N_("open a dump of rollouts: a JSONL file or a folder"), "open_dump"
+    ),
     Action("app.redraw", "ctrl+l", N_("redraw"), N_("draw the whole screen again")),
     Action("app.leave", "ctrl+q", N_("leave"), N_("leave; jobs go on"), priority=True),
     Action(
@@ -323,6 +251,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("settings.use", "u", N_("use"), N_("work with the profile under the cursor")),
     Action("settings.check", "c", N_("check"), N_("ask the profile's service whether it answers"), footer=5),
     Action("settings.new", "n", N_("new profile"), N_("add a profile: a name, an address, a key")),
+    Action("settings.delete", "D", N_("delete"), N_("delete the profile from your file"), dangerous=True),
     Action("settings.reset", "backspace", N_("default"), N_("take the value out of your file"), footer=2),
     Action("settings.filter", "/", N_("filter"), N_("show only what holds some words"), footer=3),
     Action("settings.next_tab", "],right", N_("next tab"), N_("to the next tab"), footer=4, palette=False),
@@ -344,7 +273,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("workspace.row", "ctrl+g", N_("data row"), N_("go to a row of the data set by its number")),
     Action("workspace.next_row", "]", N_("next row"), N_("to the next row of the data set"), palette=False),
     Action("workspace.previous_row", "[", N_("previous row"), N_("to the row before"), "next_row(-1)", palette=False),
-    Action("workspace.rollouts", "t", N_("as trajectories"), N_("walk the rollouts of a JSONL file: steps, samples")),
+    Action(
+        "workspace.rollouts", "t", N_("as trajectories"), N_("walk the rollouts of a JSONL file or a folder of them")
+    ),
     Action("workspace.search", "/", N_("search"), N_("search the text or the rows that are shown"), footer=5),
     Action("workspace.template", "N", N_("new workspace"), N_("make a workspace from a template"), dangerous=True),
     Action("workspace.open", "w", N_("open workspace"), N_("open another folder, or a recent one")),

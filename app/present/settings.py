@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agentic_rl_tui.app.keymap import SCOPES, by_id, check_keymap, effective, user_keys
+from agentic_rl_tui.app.keymap import by_id, check_keymap, effective, user_keys
 from agentic_rl_tui.app.keynames import key_labels
+from agentic_rl_tui.app.scopes import SCOPES
 from agentic_rl_tui.core.i18n import LANGUAGES, _, pgettext
 from agentic_rl_tui.core.known import GROUPS, KNOWN, Known, in_force, shown, wanted
 from agentic_rl_tui.core.models.errors import ArlError

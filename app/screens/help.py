@@ -9,8 +9,9 @@ from textual.containers import Container, Vertical, VerticalScroll
 from textual.screen import Screen
 from textual.widgets import Static
 
-from agentic_rl_tui.app.keymap import SCOPES, by_id
+from agentic_rl_tui.app.keymap import by_id
 from agentic_rl_tui.app.keynames import key_label
+from agentic_rl_tui.app.scopes import SCOPES
 from agentic_rl_tui.app.screens.base import Dialog
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.cells import Span

@@ -11,8 +11,9 @@ from textual.dom import DOMNode
 from textual.fuzzy import Matcher
 from textual.widgets import Input
 
-from agentic_rl_tui.app.keymap import SCOPES, by_id
+from agentic_rl_tui.app.keymap import by_id
 from agentic_rl_tui.app.keynames import key_label
+from agentic_rl_tui.app.scopes import SCOPES
 from agentic_rl_tui.app.screens.base import Dialog, PlaceScreen
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.widgets.cells import Cell

@@ -1,12 +1,10 @@
 """Settings, profiles and keys: what counts, where it comes from, and changing it in the user's own file."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.reactive import reactive
 
 from agentic_rl_tui.app.keymap import bindings, by_id, user_keys
@@ -23,13 +21,12 @@ from agentic_rl_tui.app.present.settings import (
     setting_columns,
     setting_rows,
 )
-from agentic_rl_tui.app.present.states import health_look
-from agentic_rl_tui.app.screens.base import Layer, PlaceScreen
+from agentic_rl_tui.app.screens.base import Layer
 from agentic_rl_tui.app.screens.settings_dialogs import AskValue, PressKey
-from agentic_rl_tui.app.surfaces import state_of
+from agentic_rl_tui.app.screens.settings_profiles import SettingsProfiles
 from agentic_rl_tui.core.i18n import N_, SETTING, _
-from agentic_rl_tui.core.known import CHOICE, PROFILE_FIELDS, SWITCH, Known, known, parse, shown, wanted
-from agentic_rl_tui.core.models.errors import ArlError, ConfigError
+from agentic_rl_tui.core.known import CHOICE, SWITCH, Known, known, parse, shown, wanted
+from agentic_rl_tui.core.models.errors import ConfigError
 from agentic_rl_tui.styles import themes
 from agentic_rl_tui.widgets.bars import Chip, Heading, Tab, TabBar
 from agentic_rl_tui.widgets.columns import Column
@@ -49,26 +46,17 @@ _COLUMNS: dict[str, Callable[[], tuple[Column[Row], ...]]] = {
 _FIXED = ("environment", "flag")
 
 
-class SettingsScreen(PlaceScreen):
+class SettingsScreen(SettingsProfiles):
     place = ""
     CSS_PATH = themes.STYLES / "settings.tcss"
     BINDINGS = bindings("settings")
 
     tab: reactive[str] = reactive("settings", init=False)
 
-    @dataclass
-    class Checked(Message):
-        """What the check of a profile's connection found."""
-
-        name: str
-        state: str
-        detail: str
-
     def __init__(self, tab: str = "settings") -> None:
         super().__init__()
         self.set_reactive(SettingsScreen.tab, tab)
         self.words = ""
-        self.checked: dict[str, str] = {}
 
     def body(self) -> ComposeResult:
         yield Heading(id="settings-heading", classes="place-heading")
@@ -125,10 +113,15 @@ class SettingsScreen(PlaceScreen):
         self.show()
 
     def why_not(self, action_id: str) -> str | None:
-        if action_id in ("settings.use", "settings.check", "settings.new") and self.tab != "profiles":
+        if (
+            action_id in ("settings.use", "settings.check", "settings.new", "settings.delete")
+            and self.tab != "profiles"
+        ):
             return _("Go to the profiles first")
         if action_id == "settings.reset" and self.tab == "profiles":
             return _("Profiles have no default")
+        if action_id == "settings.delete":
+            return self.why_it_stays()
         if action_id in ("settings.reset", "table.open") and self.row is None:
             return _("There is nothing here")
         return None
@@ -156,23 +149,18 @@ class SettingsScreen(PlaceScreen):
     @on(Table.Opened)
     def action_change(self) -> None:
         row = self.row
-        if row is None or not self._may_write():
+        if row is None or not self.may_write():
             return
         if self.tab == "settings":
             self._change_setting(known(row.key))
         elif self.tab == "keys":
             self._change_key(row.key)
         else:
-            self._change_profile(row.key)
-
-    def _may_write(self) -> bool:
-        if self.arl.options.is_read_only:
-            self.arl.refuse(_("Started with --read-only: nothing can be changed from here"))
-        return not self.arl.options.is_read_only
+            self.change_profile(row.key)
 
     def action_reset(self) -> None:
         row = self.row
-        if row is not None and self.may("settings.reset") and self._may_write():
+        if row is not None and self.may("settings.reset") and self.may_write():
             self._keep(row.key if self.tab == "settings" else f"keys.{row.key}", None)
 
     def _change_setting(self, setting: Known) -> None:
@@ -231,114 +219,3 @@ class SettingsScreen(PlaceScreen):
         self.arl.take_up(key)
         if self.is_mounted:
             self.show()
-
-    # Profiles
-
-    def _change_profile(self, name: str) -> None:
-        from agentic_rl_tui.app.screens.choose import Choice, Choose
-
-        items = [Choice("use", _("Work with this profile")), Choice("check", _("Check the connection"))]
-        if name != "local":
-            items += [Choice(field.key, _(field.meaning)) for field in PROFILE_FIELDS.values()]
-
-        def chosen(choice: "Choice[str] | None") -> None:
-            if choice is None:
-                return
-            if choice.value == "use":
-                self.action_use()
-            elif choice.value == "check":
-                self.action_check()
-            else:
-                self._ask_field(name, PROFILE_FIELDS[choice.value])
-
-        self.app.push_screen(Choose(_("Profile {name}").format(name=name), items), chosen)
-
-    def _ask_field(self, name: str, field: Known) -> None:
-        profile = self.arl.settings.profiles.get(name)
-        is_secret = field.key == "api_key"
-        now = "" if profile is None or is_secret else shown(getattr(profile, field.key, None))
-        lines = (((_(field.meaning), "$ink"),), ((wanted(field), "$muted"),))
-
-        def given(text: str | None) -> None:
-            if text is not None:
-                self._keep_field(name, field, text)
-
-        title = _("{field} of profile {name}").format(field=field.key, name=name)
-        self.app.push_screen(AskValue(title, lines, now, lambda text: parse(field, text), is_secret=is_secret), given)
-
-    def _keep_field(self, name: str, field: Known, text: str) -> None:
-        from agentic_rl_tui.core.models.redact import redact
-        from agentic_rl_tui.core.preferences import prefer
-        from agentic_rl_tui.core.settings import load
-
-        settings = self.arl.settings
-        if field.key == "api_key":
-            redact.add(text.strip())
-        try:
-            prefer(f"profiles.{name}.{field.key}", parse(field, text))
-            fresh = load(workspace=settings.workspace, profile="local").profiles[name]
-        except ConfigError as error:
-            self.arl.fail(error, _("keep profile {name}").format(name=name))
-            return
-        self.arl.settings = replace(settings, profiles={**settings.profiles, name: fresh})
-        self.checked.pop(name, None)
-        self.show()
-
-    def action_new(self) -> None:
-        if not self.may("settings.new") or not self._may_write():
-            return
-        names = self.arl.settings.profiles
-
-        def check(text: str) -> None:
-            if not text.strip().replace("-", "").replace("_", "").isalnum() or text.strip() in names:
-                raise ConfigError(
-                    _("{name!r} cannot be the name of a new profile").format(name=text),
-                    advice=_("Use letters, digits, - and _, and none of {names}.").format(names=", ".join(names)),
-                )
-
-        def named(text: str | None) -> None:
-            if text is not None:
-                self._ask_field(text.strip(), PROFILE_FIELDS["base_url"])
-
-        lines = (((_("what you will call it, for example with --profile"), "$ink"),),)
-        self.app.push_screen(AskValue(_("Name of the new profile"), lines, "", check), named)
-
-    def action_use(self) -> None:
-        row = self.row
-        if row is not None and self.may("settings.use"):
-            if row.key == self.arl.settings.profile_name:
-                self.arl.say(_("Profile {name} is in use").format(name=row.key))
-            else:
-                self.arl.say(_("Connecting to {name} …").format(name=row.key))
-                self.arl.switch_profile(row.key)
-
-    def action_check(self) -> None:
-        row = self.row
-        if row is not None and self.may("settings.check"):
-            self.checked[row.key] = _("asking …")
-            self.show()
-            self._check(row.key)
-
-    @work(group="settings.check", exit_on_error=False)
-    async def _check(self, name: str) -> None:
-        """Ask the service of a profile how it is, with a connection of its own."""
-        import asyncio
-
-        settings = replace(self.arl.settings, profile_name=name)
-        try:
-            settings.api_key()
-            backend = await asyncio.to_thread(self.arl.connect, settings)
-            try:
-                health = await backend.health()
-            finally:
-                if backend is not self.arl.backend:
-                    await backend.close()
-            self.post_message(self.Checked(name, health.state, health.detail))
-        except ArlError as error:
-            self.post_message(self.Checked(name, state_of(error), error.message))
-
-    @on(Checked)
-    def _was_checked(self, event: Checked) -> None:
-        look = health_look(event.state)
-        self.checked[event.name] = f"{look.glyph} {look.word}" + (f": {event.detail}" if event.detail else "")
-        self.show()

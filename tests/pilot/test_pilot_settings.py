@@ -225,6 +225,32 @@ async def test_a_new_profile_with_its_key(scenes: Any, settle: Any, file: Path) 
         assert KEY not in app.export_screenshot()
 
 
+async def test_a_profile_is_deleted_from_the_file_after_a_yes(scenes: Any, settle: Any, file: Path) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text('# mine\n[profiles.old]\nbase_url = "https://o.example"\n\n[tui]\nbell = true\n')
+    app = scenes.app(scenes.sample_backend())
+    old = Profile("old", "https://o.example", str(file), stored_key=Secret(KEY, "f"))
+    far = Profile("far", "https://far.example", "/elsewhere/agentic-rl.toml")
+    app.settings = replace(app.settings, profiles={**app.settings.profiles, "old": old, "far": far})
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, settle, "right_square_bracket")
+        for name, words in (("local", "in use"), ("far", "/elsewhere/agentic-rl.toml")):
+            go_to(screen, name)
+            assert words in (screen.why_not("settings.delete") or "")
+        go_to(screen, "old")
+        await pilot.press("D")
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "profiles.old" in file.read_text()
+        await pilot.press("D", "y")
+        await settle(pilot)
+        assert file.read_text() == "# mine\n[tui]\nbell = true\n"
+        assert "old" not in {row.key for row in screen.table.items}
+        assert app.screen is screen
+        assert screen.table.has_focus
+
+
 async def test_words_narrow_the_list(scenes: Any, settle: Any) -> None:
     app = scenes.app(scenes.sample_backend())
     async with app.run_test(size=(120, 40)) as pilot:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic_rl_tui.app import keymap, keynames
+from agentic_rl_tui.app import keymap, keynames, scopes
 from agentic_rl_tui.app.backend import StepNews
 from agentic_rl_tui.app.poll import Pauses, Pulse, delay_s, eased_s
 from agentic_rl_tui.app.present.jobs import JOB_COLUMNS, JobRow, counts, job_filter, job_row
@@ -209,7 +209,7 @@ def test_the_default_keys_collide_nowhere() -> None:
 def test_ids_are_unique_and_every_scope_has_a_title() -> None:
     ids = [action.id for action in keymap.ACTIONS]
     assert len(ids) == len(set(ids))
-    assert {action.scope for action in keymap.ACTIONS} <= set(keymap.SCOPES)
+    assert {action.scope for action in keymap.ACTIONS} <= set(scopes.SCOPES)
 
 
 @pytest.mark.parametrize(

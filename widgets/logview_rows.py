@@ -247,7 +247,8 @@ class LogRows(Painted, ScrollView):
             return [(start, start + width) for start in range(0, max(1, whole), width)]
         text = strip.text
         indent = self._indent(text, width)
-        cuts, at, cell = [], indent, indent
+        cuts: list[tuple[int, int]] = []
+        at = cell = indent
         for start, stop in wrapped(text[indent:], width - indent, len(text)):
             cell += cell_len(text[at : indent + start])
             end = cell + cell_len(text[indent + start : indent + stop])

@@ -1,6 +1,6 @@
 """Texts side by side in columns, line by line, with what differs marked; as many columns as there is room for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,9 +44,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class SideTexts:
-    """Words drawn between the texts. shared takes ``{count}``, more takes ``{count}``."""
+    """Words drawn between the texts. shared is given how many turns, more takes ``{count}``."""
 
-    shared: str = "{count} shared turns"
+    shared: Callable[[int], str] = "{} shared turns".format
     more: str = "… {count} more characters"
     here: str = "first difference"
     same: str = "the same in every column"
@@ -274,7 +274,7 @@ class SideBySide(Painted, ScrollView, can_focus=True):
         if len(self.columns) > 1 and self.lines and not self.differences:
             rows.append(_Row(-1, ([(f"= {self.texts.same}", "$warn")],), is_caption=True))
         elif self.prefix and not self.shows_prefix:
-            text = self.texts.shared.format(count=self.prefix)
+            text = self.texts.shared(self.prefix)
             rows.append(_Row(-1, ([(f"▸ {text}", "$muted")],), is_caption=True))
             start = self.prefix
         seen = range(self.first, min(len(self.columns), self.first + self.fitting))

@@ -3,6 +3,7 @@ import argparse
 from agentic_rl_tui.app.cli import exits
 from agentic_rl_tui.app.cli.output import emit, output_argument, table
 from agentic_rl_tui.core.i18n import N_, _, ngettext
+from agentic_rl_tui.core.models.text import plain
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ _ROLLOUTS = (N_("ROLLOUT"), N_("REWARD"), N_("ADVANTAGE"), N_("TURNS"), N_("PART
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "job_id", metavar="JOB_ID|FILE", help=_("a job, or a JSONL file of rollouts: saved here, or by another trainer")
+        "job_id",
+        metavar="JOB_ID|FILE|FOLDER",
+        help=_("a job, or rollouts as JSONL: a file, or the folder in which a trainer wrote one for each step"),
     )
     parser.add_argument("--step", type=int, metavar="N", help=_("the samples of this step; default: the steps"))
     parser.add_argument("--sample", type=int, metavar="N", help=_("the rollouts of this sample of the step"))
@@ -65,7 +68,7 @@ def _is_file(name: str) -> bool:
     """Ids of jobs hold no slashes and do not end like files of lines."""
     import os
 
-    return os.sep in name or name.endswith((".jsonl", ".ndjson")) or os.path.isfile(name)
+    return os.sep in name or name.endswith((".jsonl", ".ndjson")) or os.path.exists(name)
 
 
 def _read_file(options: argparse.Namespace) -> "dict[str, Any]":
@@ -77,7 +80,7 @@ def _read_file(options: argparse.Namespace) -> "dict[str, Any]":
 
     with open_dump(options.job_id) as dump:
         for item in dump.unread[:_MOST_NAMED]:
-            print(f"{dump.path.name}:{item.line}: {item.why}", file=sys.stderr)
+            print(plain(f"{item.file}:{item.line}: {item.why}"), file=sys.stderr)
         if dump.unread_count:
             words = ngettext("{count} line holds no rollout", "{count} lines hold no rollout", dump.unread_count)
             print(words.format(count=f"{dump.unread_count:,}"), file=sys.stderr)

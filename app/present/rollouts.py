@@ -148,7 +148,9 @@ def _parts_line(record: Mapping[str, Any]) -> list[Span]:
 def side_texts() -> SideTexts:
     """The words of the side by side view in the language in force."""
     return SideTexts(
-        shared=_("{count} turns that all share · u shows them"),
+        shared=lambda count: ngettext(
+            "{count} turn that all share · u shows it", "{count} turns that all share · u shows them", count
+        ).format(count=count),
         more=_("… {count} more characters"),
         here=_("first difference"),
         same=_("every rollout says the same, word for word"),

@@ -1,9 +1,9 @@
-"""A file of rollouts, walked like the trajectories of a job."""
+"""A file or a folder of rollouts, walked like the trajectories of a job."""
 
 import asyncio
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from agentic_rl_tui.app.shell import ArlApp
     from agentic_rl_tui.core.sdk.dumps import Dump
 
-ENDINGS = (".jsonl", ".ndjson")
 _MOST_FILES = 5_000
 _MOST_OFFERED = 50
 
@@ -140,7 +139,11 @@ class DumpScreen(JobPanes):
         dump = self.trajectories.dump = event.dump
         self._let_go(but=dump)
         count = ngettext("{count} rollout", "{count} rollouts", len(dump)).format(count=f"{len(dump):,}")
-        self.heading.facts = ((f"{count} · {size(dump.size)}", "$muted"),)
+        parts = [count, size(dump.size)]
+        if dump.path.is_dir():
+            files = ngettext("{count} file", "{count} files", dump.file_count)
+            parts.insert(1, files.format(count=f"{dump.file_count:,}"))
+        self.heading.facts = ((" · ".join(parts), "$muted"),)
         self.heading.note = ()
         if dump.unread_count:
             self._tell_unread(dump)
@@ -151,7 +154,7 @@ class DumpScreen(JobPanes):
         said = words.format(count=f"{dump.unread_count:,}")
         self.heading.chips = (Chip(f"! {said}", "$warn on $raised"),)
         name = plain(self.path.name, keep_newlines=False)
-        detail = "\n".join(f"{name}:{item.line}: {item.why}" for item in dump.unread)
+        detail = "\n".join(plain(f"{item.file}:{item.line}: {item.why}") for item in dump.unread)
         problem = Problem(_("read all of {name}").format(name=name), said, _("The other lines are shown."), detail)
         self.arl.problems.add(problem)
         self.arl.warn(_("{said}; press ! to see which").format(said=said))
@@ -185,39 +188,49 @@ async def _choose(app: "ArlApp") -> None:
     root = app.settings.workspace
     found = await asyncio.to_thread(_dumps_below, root)
     items: list[Choice[Path | None]] = [
-        Choice(path, plain(path.relative_to(root).as_posix(), keep_newlines=False), note=size(path.stat().st_size))
-        for path in found
+        Choice(path, plain(_shown(path, root), keep_newlines=False), note="" if path.is_dir() else size(length))
+        for path, length in found
     ]
     items.append(Choice(None, _("the path that is typed"), is_free=True))
     dialog: Choose[Path | None] = Choose(
-        _("Open a trajectory dump"), items, hint=_("the path of a JSONL file of rollouts")
+        _("Open a trajectory dump"), items, hint=_("the path of a JSONL file of rollouts, or of a folder of them")
     )
 
     def chosen(choice: "Choice[Path | None] | None") -> None:
         if choice is None:
             return
         path = choice.value or root / Path(dialog.typed.strip()).expanduser()
-        if path.is_file():
+        if path.exists():
             app.open_dump(path)
         else:
-            app.refuse(_("{path} is no file").format(path=path))
+            app.refuse(_("{path} is not there").format(path=path))
 
     app.push_screen(dialog, chosen)
 
 
-def _dumps_below(root: Path) -> list[Path]:
+def _shown(path: Path, root: Path) -> str:
+    name = path.relative_to(root).as_posix()
+    return f"{name}/" if path.is_dir() else name
+
+
+def _dumps_below(root: Path) -> list[tuple[Path, int]]:
+    """Files of rollouts with their sizes, and folders with a file for each step instead of those files."""
+    from agentic_rl_tui.core.sdk.dumpfiles import ENDINGS, files_of, is_stepwise
     from agentic_rl_tui.core.sdk.dumps import is_dump
 
-    found: list[Path] = []
-    for number, path in enumerate(_files(root)):
-        if number >= _MOST_FILES or len(found) >= _MOST_OFFERED:
-            break
-        if path.suffix.lower() in ENDINGS and is_dump(path):
-            found.append(path)
-    return found
-
-
-def _files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
+    found: list[tuple[Path, int]] = []
+    looked = 0
+    for place, folders, names in os.walk(root):
+        folder = Path(place)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(folder) / name for name in sorted(names))
+        if folder != root and is_stepwise(folder) and any(is_dump(file.path) for file in files_of(folder)[:2]):
+            found.append((folder, 0))
+            folders.clear()
+            names.clear()
+        for path in (folder / name for name in sorted(names)):
+            looked += 1
+            if path.suffix.lower() in ENDINGS and is_dump(path):
+                found.append((path, path.stat().st_size))
+        if looked >= _MOST_FILES or len(found) >= _MOST_OFFERED:
+            break
+    return found[:_MOST_OFFERED]

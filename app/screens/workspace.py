@@ -102,11 +102,18 @@ class WorkspaceScreen(WorkspaceChecks):
             return _("No file is being edited")
         if action_id == "workspace.row" and self.rows is None:
             return _("This is no data set")
-        if action_id == "workspace.rollouts" and (self.rows is None or not self.is_dump):
+        if action_id == "workspace.rollouts" and not self._may_be_dump(entry):
             return _("This is no file of rollouts")
         if action_id == "workspace.fix" and not self.findings.items:
             return _("There is nothing to fix")
         return None
+
+    def _may_be_dump(self, entry: Entry | None) -> bool:
+        from agentic_rl_tui.core.sdk.dumpfiles import is_stepwise
+
+        if entry is not None and entry.is_folder:
+            return is_stepwise(entry.path)
+        return self.rows is not None and self.is_dump
 
     @on(Table.Opened, "#workspace-tree")
     def _opened(self) -> None:

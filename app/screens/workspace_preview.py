@@ -213,8 +213,12 @@ class WorkspacePreview(WorkspaceTree):
     # Rows of a data set
 
     def action_rollouts(self) -> None:
-        if self.may("workspace.rollouts") and self._shown is not None:
-            self.arl.open_dump(self._shown)
+        if not self.may("workspace.rollouts"):
+            return
+        entry = self.table.current
+        path = entry.path if entry is not None and entry.is_folder else self._shown
+        if path is not None:
+            self.arl.open_dump(path)
 
     def show_row(self, number: int) -> None:
         from agentic_rl_tui.core.datasets import conversation

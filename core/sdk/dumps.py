@@ -1,4 +1,4 @@
-"""A file of rollouts, one JSON object a line, read as the trajectories of a job are: steps, samples, groups.
+"""Files of rollouts, one JSON object a line, read as the trajectories of a job are: steps, samples, groups.
 
 Only where each rollout lies and what a list shows of it is kept; the rollouts themselves are read when they are wanted.
 """
@@ -8,7 +8,9 @@ import math
 import os
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,6 +22,7 @@ from agentic_rl_tui.core.i18n import N_, _
 from agentic_rl_tui.core.models.errors import InputError, NotFound
 from agentic_rl_tui.core.models.jsonwords import in_words
 from agentic_rl_tui.core.sdk.dumpfields import Head, heads, looks_like_rollouts, number_of, quick_head, records
+from agentic_rl_tui.core.sdk.dumpfiles import DumpFile, files_of
 
 LONGEST_LINE = 8 << 20
 """Longer lines are passed over, so that memory stays bounded."""
@@ -42,6 +45,7 @@ class Unread:
 
     line: int
     why: str
+    file: str = ""
 
 
 @dataclass(slots=True)
@@ -68,11 +72,14 @@ class _Step:
 
 
 class Dump:
-    """The index of one file: about 35 bytes a rollout. Safe to use from several threads; close it in the end."""
+    """The index of a file or a folder: about 35 bytes a rollout. Safe in several threads; close it in the end."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = file
+        self._files: list[tuple[DumpFile, int, tuple[int, int]]] = []
+        """Each file with its first rollout and what tells it from another one of the same name."""
+        self._held: BinaryIO | None = None
+        """The one file, which may be removed while it is looked at; those of a folder are opened when they are read."""
         self._offsets = array("Q")
         self._parts = array("I")
         self._samples = array("q")
@@ -83,7 +90,7 @@ class Dump:
         self._greatest = -1
         self._low, self._high = math.inf, -math.inf
         self._grouped: tuple[_Step | None, dict[int, list[int]]] = (None, {})
-        self.size = 0
+        self.size = self._told_at = 0
         self.unread_count = 0
         self.unread: list[Unread] = []
         """The first lines that could not be read."""
@@ -97,8 +104,13 @@ class Dump:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def file_count(self) -> int:
+        return len(self._files)
+
     def close(self) -> None:
-        self._file.close()
+        if self._held is not None:
+            self._held.close()
 
     # Reading
 
@@ -132,7 +144,7 @@ class Dump:
         return {"step": step, "phase": phase, "sample": sample, "rollouts": rollouts}
 
     def _told(self) -> dict[str, Any]:
-        first = [{"line": item.line, "why": item.why} for item in self.unread]
+        first = [{"file": item.file, "line": item.line, "why": item.why} for item in self.unread]
         return {"file": str(self.path), "rollouts": len(self), "unread": {"count": self.unread_count, "first": first}}
 
     def _groups(self, step: _Step) -> dict[int, list[int]]:
@@ -167,9 +179,9 @@ class Dump:
         found: list[dict[str, Any]] = []
         for row in rows:
             try:
-                value = _parsed(self._line(self._offsets[row]))
+                value = _parsed(self._line(row))
                 record = records(value)[self._parts[row]]
-            except (ValueError, IndexError) as error:
+            except (ValueError, IndexError, OSError) as error:
                 raise DumpChanged(_("{file} changed on disk").format(file=self.path.name)) from error
             found.append(record | {"step": step, "phase": phase, "sample": sample})
         numbers = [number_of(record) for record in found]
@@ -178,59 +190,96 @@ class Dump:
             record["rollout"] = numbers[place] if is_numbered else place
         return sorted(found, key=lambda record: int(record["rollout"]))
 
-    def _line(self, offset: int) -> bytes:
+    def _line(self, row: int) -> bytes:
         """Read past the file's own position, so that threads do not disturb each other."""
         pieces = []
+        offset = self._offsets[row]
         size = 1 << 16
-        while piece := os.pread(self._file.fileno(), size, offset):
-            end = piece.find(b"\n")
-            pieces.append(piece if end < 0 else piece[:end])
-            if end >= 0:
-                break
-            offset += len(piece)
-            size = 1 << 20
+        with self._reading(row) as file:
+            while piece := os.pread(file.fileno(), size, offset):
+                end = piece.find(b"\n")
+                pieces.append(piece if end < 0 else piece[:end])
+                if end >= 0:
+                    break
+                offset += len(piece)
+                size = 1 << 20
         return b"".join(pieces).removeprefix(_BOM)
+
+    @contextmanager
+    def _reading(self, row: int) -> Iterator[BinaryIO]:
+        """The file of a rollout. Raises OSError, and ValueError when another one stands in its place."""
+        if self._held is not None:
+            yield self._held
+            return
+        file, _first, same = self._files[bisect_right(self._files, row, key=lambda item: item[1]) - 1]
+        with file.path.open("rb", buffering=0) as stream:
+            if _identity(stream) != same:
+                raise ValueError(file.name)
+            yield stream
 
     # Indexing
 
     def read(self, progress: Callable[[int, int], None] | None, cancel: threading.Event | None) -> None:
-        """One pass over the file."""
-        total = os.fstat(self._file.fileno()).st_size
-        offset = told = line = 0
-        while raw := self._file.readline(LONGEST_LINE + 1):
+        """One pass over all files. Raises OSError, CheckCanceled."""
+        files = files_of(self.path)
+        is_folder = self.path.is_dir()
+        total = sum(file.path.stat().st_size for file in files)
+        for file in files:
+            if is_folder and not file.is_told and not is_dump(file.path):
+                continue
+            stream = file.path.open("rb", buffering=1 << 18)
+            self._files.append((file, len(self), _identity(stream)))
+            if is_folder:
+                with stream:
+                    self._read(file, stream, total, progress, cancel)
+            else:
+                self._held = stream
+                self._read(file, stream, total, progress, cancel)
+        self._names = {}
+
+    def _read(
+        self,
+        file: DumpFile,
+        stream: BinaryIO,
+        total: int,
+        progress: Callable[[int, int], None] | None,
+        cancel: threading.Event | None,
+    ) -> None:
+        offset = line = 0
+        while raw := stream.readline(LONGEST_LINE + 1):
             line += 1
             start, offset = offset, offset + len(raw)
             if len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):
-                while (more := self._file.readline(1 << 20)) and not more.endswith(b"\n"):
+                while (more := stream.readline(1 << 20)) and not more.endswith(b"\n"):
                     offset += len(more)
                 offset += len(more)
-                self._pass_over(line, _("longer than {size} MiB").format(size=LONGEST_LINE >> 20))
+                self._pass_over(file, line, _("longer than {size} MiB").format(size=LONGEST_LINE >> 20))
             elif not raw.isspace():
-                self._take(raw if start else raw.removeprefix(_BOM), start, line)
-            if offset - told >= _TOLD_EVERY:
-                told = offset
+                self._take(raw if start else raw.removeprefix(_BOM), start, line, file)
+            if self.size + offset - self._told_at >= _TOLD_EVERY:
+                self._told_at = self.size + offset
                 if cancel is not None and cancel.is_set():
                     raise CheckCanceled(_("opening {file} was canceled").format(file=self.path.name))
                 if progress is not None:
-                    progress(min(offset, total), total)
-        self.size = offset
-        self._names = {}
+                    progress(min(self._told_at, total), total)
+        self.size += offset
 
-    def _take(self, raw: bytes, offset: int, line: int) -> None:
+    def _take(self, raw: bytes, offset: int, line: int, file: DumpFile) -> None:
         if (quick := quick_head(raw)) is not None:
             self._add(quick, offset)
             return
         try:
             row = _parsed(raw)
         except ValueError as error:
-            self._pass_over(line, str(error))
+            self._pass_over(file, line, str(error))
             return
         is_any = False
         for head in heads(row):
             is_any = True
-            self._add(head, offset)
+            phase = file.phase if head.phase == "train" else head.phase
+            self._add(head._replace(step=head.step or file.step, phase=phase), offset)
         if not is_any:
-            self._pass_over(line, _("holds no answer and no reward"))
+            self._pass_over(file, line, _("holds no answer and no reward"))
 
     def _add(self, head: Head, offset: int) -> None:
         step = self._steps.get((head.step, head.phase))
@@ -255,10 +304,10 @@ class Dump:
         elif not head.is_failed:
             step.failed_rewards += 1
 
-    def _pass_over(self, line: int, why: str) -> None:
+    def _pass_over(self, file: DumpFile, line: int, why: str) -> None:
         self.unread_count += 1
         if len(self.unread) < _MOST_NAMED:
-            self.unread.append(Unread(line, why))
+            self.unread.append(Unread(line, why, file.name))
 
 
 def open_dump(
@@ -267,20 +316,22 @@ def open_dump(
     progress: Callable[[int, int], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Dump:
-    """Index a file of rollouts. Raises InputError when it cannot be read or holds none, CheckCanceled."""
+    """Index a file of rollouts, or a folder of them. Raises InputError when it cannot be read or holds none,
+    CheckCanceled.
+    """
     file = Path(path)
+    dump = Dump(file)
     try:
-        stream = file.open("rb", buffering=1 << 18)
-    except OSError as error:
-        raise InputError(
-            _("{file} cannot be read: {error}").format(file=file, error=error.strerror), advice=_("Check the path.")
-        ) from error
-    dump = Dump(file, stream)
-    try:
-        dump.read(progress, cancel)
+        try:
+            dump.read(progress, cancel)
+        except OSError as error:
+            raise InputError(
+                _("{file} cannot be read: {error}").format(file=error.filename or file, error=error.strerror),
+                advice=_("Check the path."),
+            ) from error
         if not len(dump):
             first = next(iter(dump.unread), None)
-            where = "" if first is None else f"{file.name}:{first.line}: {first.why}"
+            where = "" if first is None else f"{first.file}:{first.line}: {first.why}"
             raise InputError(
                 _("{file} holds no rollouts").format(file=file.name),
                 advice=where or _("Each line should hold messages, or a prompt and a completion, with a reward."),
@@ -289,6 +340,11 @@ def open_dump(
         dump.close()
         raise
     return dump
+
+
+def _identity(file: BinaryIO) -> tuple[int, int]:
+    facts = os.fstat(file.fileno())
+    return facts.st_dev, facts.st_ino
 
 
 def is_dump(path: Path) -> bool:

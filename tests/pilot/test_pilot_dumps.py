@@ -123,3 +123,27 @@ async def test_a_file_that_grew_is_read_again(opened: Any, root: Path) -> None:
             file.write(json.dumps(rollout(3, 0, 0)) + "\n")
         await it.press("ctrl+r")
         assert [row.step for row in it.dump.trajectories.steps.items] == [3, 2, 1]
+
+
+async def test_a_folder_of_steps_is_walked_from_the_workspace_and_offered_as_one(opened: Any, root: Path) -> None:
+    folder = root / "rollout_data"
+    folder.mkdir()
+    for step in (1, 2, 3):
+        rows = [{"input": "q", "output": f"{step} {n}", "score": n / 2, "gts": "1", "step": step} for n in range(3)]
+        (folder / f"{step}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with opened(root, size=(80, 24)) as it:
+        await it.choose("data")
+        await it.press("t")
+        assert isinstance(it.app.screen, WorkspaceScreen)
+        await it.choose("rollout_data")
+        await it.press("t")
+        assert "9 rollouts · 3 files" in it.dump.query_one(Heading).facts[0][0]
+        pane = it.dump.trajectories
+        assert [row.step for row in pane.steps.items] == [3, 2, 1]
+        await it.press("enter", "enter")
+        assert (pane.level, pane.place.step, pane.group.columns[2].key) == ("group", 3, "2")
+        await it.press("comma")
+        assert pane.place.step == 2
+        await it.press("escape", "escape", "escape", "alt+t")
+        assert isinstance(it.app.screen, Choose)
+        assert [item.label for item in it.app.screen.table.items][1:] == ["rollout_data/", "the path that is typed"]

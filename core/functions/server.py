@@ -144,7 +144,7 @@ def _parse(body: bytes) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         try:
             payload = json.loads(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _Refused(400, f"Invalid JSON body: {error}") from None
     if not isinstance(payload, dict):
         raise _Refused(422, f"Request parsing error: expected a JSON object, got {type(payload).__name__}")

@@ -149,7 +149,7 @@ def number(value: Any, place: str) -> float:
     """A number, also one written as a text. Raises Rejected."""
     try:
         found = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = math.nan
     if not math.isfinite(found):
         raise wire.invalid(f"{place} must be a number, not {str(value)[:60]!r}")

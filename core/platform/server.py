@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import importlib
+import json
 import logging
 import logging.handlers
 import os
@@ -43,6 +44,20 @@ AsgiApp = Callable[
 ]
 
 
+class EnvelopeHttp(JoinedHttp):
+    """The protocol of HTTP, whose own refusals have the service's error body too."""
+
+    def send_400_response(self, msg: str) -> None:
+        request_id = new_request_id()
+        body = json.dumps({"request_id": request_id, "code": "InvalidParameter", "message": msg}).encode()
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nx-request-id: {request_id}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+
 class Server(uvicorn.Server):
     """A uvicorn server among several of one loop: signals are handled once for all, and it sleeps until told to end."""
 
@@ -51,7 +66,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 app,
                 lifespan="off",
-                http=JoinedHttp,
+                http=EnvelopeHttp,
                 proxy_headers=False,
                 ws="none",
                 interface="asgi3",

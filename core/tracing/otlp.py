@@ -101,7 +101,7 @@ def decode(text: str | bytes) -> list[tuple[Run, tuple[Span, ...]]]:
         for resource in _list(document, "resourceSpans", "resource_spans"):
             run = _run_of(_plain(_list(resource.get("resource") or {}, "attributes")))
             for scope in _list(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
-                name = str((scope.get("scope") or {}).get("name", ""))
+                name = _scope_name(scope)
                 for raw in _list(scope, "spans"):
                     span = _read_span(raw, name)
                     is_its_own = run is not None and run.trace_id == span.trace_id
@@ -113,6 +113,8 @@ def decode(text: str | bytes) -> list[tuple[Run, tuple[Span, ...]]]:
     for key, group in spans.items():
         ordered = tuple(sorted(group.values(), key=lambda span: span.start_ns))
         known = runs.get(key) or Run.over(ordered, source="import", **_named(ordered))
+        if not _fits(known):
+            raise InputError(_("a span cannot be read: {error}").format(error="a number is out of range"))
         found.append((replace(known, run_id=known.run_id or outermost(ordered).span_id), ordered))
     if not found:
         raise InputError(_("the file holds no spans"), advice=_("Give an export in OTLP JSON: a resourceSpans object."))
@@ -130,9 +132,16 @@ def _run_of(facts: Mapping[str, Any]) -> Run | None:
         return None
     try:
         run = Run.of(json.loads(facts[_RUN_KEY]))
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        is_whole = isinstance(run.trace_id, str) and isinstance(run.run_id, str) and _fits(run)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
-    return run if isinstance(run.trace_id, str) and isinstance(run.run_id, str) else None
+    return run if is_whole else None
+
+
+def _fits(run: Run) -> bool:
+    """Whether a database keeps every value of a run. Raises ValueError for halves of characters."""
+    json.dumps(run.record(), ensure_ascii=False).encode()
+    return all(abs(value) < _INT64 for value in run.record().values() if isinstance(value, int | float))
 
 
 def _documents(text: str | bytes) -> Iterator[Mapping[str, Any]]:
@@ -146,7 +155,7 @@ def _documents(text: str | bytes) -> Iterator[Mapping[str, Any]]:
             for line in lines:
                 if line.strip():
                     yield _mapping(json.loads(line))
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(_("the file is no OTLP JSON: {error}").format(error=error)) from error
 
 
@@ -154,6 +163,11 @@ def _mapping(document: Any) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
         raise ValueError("a document is no object")
     return document
+
+
+def _scope_name(holder: Mapping[str, Any]) -> str:
+    scope = holder.get("scope")
+    return _text(scope.get("name", "")) if isinstance(scope, Mapping) else ""
 
 
 def _list(holder: Any, *names: str) -> list[Any]:
@@ -166,35 +180,42 @@ def _list(holder: Any, *names: str) -> list[Any]:
 
 def _read_span(raw: Mapping[str, Any], scope: str) -> Span:
     try:
-        trace_id, span_id = str(raw["traceId"]).lower(), str(raw["spanId"]).lower()
-        start = int(raw["startTimeUnixNano"])
-        end = int(raw.get("endTimeUnixNano") or 0)
+        trace_id, span_id = _text(raw["traceId"]).lower(), _text(raw["spanId"]).lower()
+        start, end = _moment(raw["startTimeUnixNano"]), _moment(raw.get("endTimeUnixNano"))
         status = raw.get("status") or {}
         return Span(
             trace_id,
             span_id,
-            str(raw.get("parentSpanId") or "").lower() or None,
-            str(raw.get("name", "")),
+            _text(raw.get("parentSpanId") or "").lower() or None,
+            _text(raw.get("name", "")),
             _word(raw.get("kind", 1), _KINDS, "SPAN_KIND_"),
             start,
             end or None,
             _plain(_list(raw, "attributes")),
             tuple(
                 {
-                    "name": str(event.get("name", "")),
-                    "time_ns": int(event.get("timeUnixNano") or 0),
+                    "name": _text(event.get("name", "")),
+                    "time_ns": _moment(event.get("timeUnixNano")),
                     "attributes": _plain(_list(event, "attributes")),
                 }
                 for event in _list(raw, "events")
             ),
             _word(status.get("code", 0), _STATUSES, "STATUS_CODE_"),
-            str(status.get("message", "")),
+            _text(status.get("message", "")),
             scope,
         )
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(
             _("a span cannot be read: {error}").format(error=f"{type(error).__name__}: {error}")
         ) from error
+
+
+def _moment(value: Any) -> int:
+    """Nanoseconds. Raises ValueError for more than a database keeps."""
+    found = int(value or 0)
+    if abs(found) >= _INT64:
+        raise ValueError("a time is out of range")
+    return found
 
 
 def _word(code: Any, words: Sequence[str], prefix: str) -> str:
@@ -206,19 +227,20 @@ def _word(code: Any, words: Sequence[str], prefix: str) -> str:
 
 
 def _plain(attributes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {str(item.get("key")): _read(item.get("value")) for item in attributes}
+    return {_text(item.get("key")): _read(item.get("value")) for item in attributes}
 
 
 def _read(value: Any) -> Any:
     if not isinstance(value, Mapping) or not value:
         return None
     name, inner = next(iter(value.items()))
-    if name == "intValue":
-        return int(inner)
-    if name == "doubleValue":
-        return float(inner)
+    if name in ("intValue", "doubleValue"):
+        try:
+            return int(inner) if name == "intValue" else float(inner)
+        except (TypeError, ValueError, OverflowError):
+            return None
     if name == "arrayValue":
         return [_read(item) for item in _list(inner, "values")]
     if name == "kvlistValue":
         return _plain(_list(inner, "values"))
-    return inner
+    return _text(inner) if isinstance(inner, str) else inner

@@ -9,6 +9,8 @@ from agentic_rl_tui.core.platform.engine.policy import ModelFault, ModelRequest
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _MAX_CHOICES = 128
+_MAX_DEPTH = 100
+"""Deeper than any message or schema is meant to be, and less deep than what our own writers of JSON refuse."""
 
 
 class BadField(ModelFault):
@@ -27,6 +29,8 @@ def parse(body: bytes) -> tuple[ModelRequest, bool, bool]:
         raise BadField(None, "We could not parse the JSON body of your request.") from None
     if not isinstance(raw, dict):
         raise BadField(None, "The body of the request must be a JSON object.")
+    if body.count(b"[") + body.count(b"{") > _MAX_DEPTH and _is_deeper(raw, _MAX_DEPTH):
+        raise BadField(None, f"The JSON body of your request is nested more than {_MAX_DEPTH} levels deep.")
     model = raw.get("model")
     if not isinstance(model, str) or not model:
         raise BadField("model", "you must provide a model parameter")
@@ -61,7 +65,7 @@ def _messages(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
         if not isinstance(message, dict):
             raise BadField(f"messages[{place}]", f"Invalid type for 'messages[{place}]': expected an object.")
         role = message.get("role")
-        if role not in _ROLES:
+        if not isinstance(role, str) or role not in _ROLES:
             raise BadField(
                 f"messages[{place}].role",
                 f"Invalid value: {role!r}. Supported values are: {', '.join(sorted(_ROLES))}.",
@@ -74,11 +78,47 @@ def _messages(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
                 f"messages[{place}].content",
                 f"Invalid type for 'messages[{place}].content': expected a string or an array of parts.",
             )
+        if isinstance(content, list):
+            _objects(content, f"messages[{place}].content")
+        if message.get("tool_calls") is not None:
+            _called(message["tool_calls"], f"messages[{place}].tool_calls")
         if role == "tool" and not isinstance(message.get("tool_call_id"), str):
             raise BadField(
                 f"messages[{place}].tool_call_id", f"Missing required parameter: 'messages[{place}].tool_call_id'."
             )
     return messages
+
+
+def _objects(values: Any, place: str) -> list[dict[str, Any]]:
+    if not isinstance(values, list):
+        raise BadField(place, f"Invalid type for '{place}': expected an array of objects.")
+    for number, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise BadField(f"{place}[{number}]", f"Invalid type for '{place}[{number}]': expected an object.")
+    return values
+
+
+def _called(calls: Any, place: str) -> None:
+    """Check the tool calls that an earlier answer made."""
+    for number, call in enumerate(_objects(calls, place)):
+        if not isinstance(call.get("function") or {}, dict):
+            inner = f"{place}[{number}].function"
+            raise BadField(inner, f"Invalid type for '{inner}': expected an object.")
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether a value holds more than `levels` lists and objects inside one another."""
+    layer = [value]
+    for _ in range(levels + 1):
+        layer = [
+            inner
+            for item in layer
+            for inner in (item.values() if isinstance(item, dict) else item)
+            if isinstance(inner, dict | list)
+        ]
+        if not layer:
+            return False
+    return True
 
 
 def _tools(raw: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The OpenAI-compatible address at which rollouts find the model, each with a key of its own."""
 
+import logging
 import re
 import time
 import uuid
@@ -16,6 +17,8 @@ from starlette.routing import Route
 from agentic_rl_tui.core.platform.engine import chat_request, chat_wire
 from agentic_rl_tui.core.platform.engine.policy import ModelFault, ModelReply, ModelRequest, Place, Policy
 from agentic_rl_tui.core.platform.engine.session import Session
+
+_log = logging.getLogger(__name__)
 
 _MAX_BODY_BYTES = 32 * 1024 * 1024
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
@@ -90,6 +93,9 @@ class Gateway:
             return _fault(fault)
         except ClientDisconnect:
             return Response(status_code=499)
+        except Exception:
+            _log.exception("a model call failed inside the platform")
+            return _error(500, "The platform has a fault; its log says more.", kind="server_error")
         reply_id, created = f"chatcmpl-{uuid.uuid4().hex[:24]}", int(time.time())
         if not is_stream:
             return _json(chat_wire.completion_body(reply, reply_id, created))

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.platform import wire
 from agentic_rl_tui.core.platform.engine import TrajectoryReader, read_report, read_steps, read_table
+from agentic_rl_tui.core.platform.job_check import number
 from agentic_rl_tui.core.platform.routes.jobs import found
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ async def trajectories(request: Request, platform: "Platform") -> dict[str, Any]
     sample = wire.whole(request, "sample", 0)
     rollouts = await asyncio.to_thread(reader.group, step, sample, phase=phase)
     if "rollout" in request.query_params:
-        number = wire.whole(request, "rollout", 0)
-        rollouts = [item for item in rollouts if item.get("rollout") == number]
+        wanted = wire.whole(request, "rollout", 0)
+        rollouts = [item for item in rollouts if item.get("rollout") == wanted]
     return {**place, "sample": sample, "rollouts": rollouts}
 
 
@@ -96,18 +97,19 @@ async def practice(request: Request, platform: "Platform") -> dict[str, Any]:
     """Keys at which rollouts of the data row `row` find the practice policy, one for each of `rollouts`."""
     body = await wire.read_object(request)
     row, rollouts = body.get("row"), body.get("rollouts", 1)
-    if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
+    messages = row.get("messages") if isinstance(row, dict) else None
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise wire.invalid("row must be a data row with messages")
     if type(rollouts) is not int or not 1 <= rollouts <= _MAX_PRACTICE:
         raise wire.invalid(f"rollouts must be a number from 1 to {_MAX_PRACTICE}")
     numbers = {"index": body.get("row_index", 0), "seed": body.get("seed", 0)}
-    temperature = body.get("temperature", 1.0)
-    if any(type(number) is not int for number in numbers.values()) or type(temperature) not in (int, float):
-        raise wire.invalid("row_index, seed and temperature must be numbers")
+    temperature = number(body.get("temperature", 1.0), "temperature")
+    if any(type(value) is not int for value in numbers.values()) or temperature < 0:
+        raise wire.invalid("row_index and seed must be whole numbers, temperature must not be negative")
     room = _room(platform)
     return {
         "model_resources": [
-            room.open(row, rollout=number, temperature=float(temperature), **numbers) for number in range(rollouts)
+            room.open(row, rollout=rollout, temperature=temperature, **numbers) for rollout in range(rollouts)
         ]
     }
 

@@ -110,7 +110,14 @@ async def test_other_addresses(gateway: Gateway, session: Session, path: str) ->
         ({"messages": "hi"}, "messages"),
         ({"messages": ["hi"]}, "messages[0]"),
         ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
+        *(({"messages": [{"role": role, "content": "x"}]}, "messages[0].role") for role in ([], {}, None, 5)),
         ({"messages": [{"role": "user"}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": [5]}]}, "messages[0].content[0]"),
+        ({"messages": [{"role": "assistant", "tool_calls": 5}]}, "messages[0].tool_calls"),
+        ({"messages": [{"role": "assistant", "tool_calls": [5]}]}, "messages[0].tool_calls[0]"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"function": 5}]}]}, "messages[0].tool_calls[0].function"),
+        (b'{"model": "practice", "messages": ' + b"[" * 100_000, None),
+        (b'{"model": "practice", "messages": [], "a": ' + b"[" * 400 + b"]" * 400 + b"}", None),
         ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content"),
         ({"messages": [{"role": "tool", "content": "4"}]}, "messages[0].tool_call_id"),
         ({"temperature": 3}, "temperature"),
@@ -147,6 +154,19 @@ async def test_a_body_that_is_too_large_is_refused(gateway: Gateway, session: Se
     response = await post(gateway, b"x" * (33 << 20), session.key)
     assert response.status_code == 413
     error_of(response)
+
+
+async def test_a_fault_of_ours_has_the_shape_of_an_error_too(
+    gateway: Gateway, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: Any) -> Any:
+        raise RuntimeError("no answer")
+
+    monkeypatch.setattr(session.policy, "answer", broken)
+    response = await post(gateway, HELLO, session.key)
+    assert response.status_code == 500
+    assert error_of(response)["type"] == "server_error"
+    assert "no answer" not in response.text
 
 
 async def test_unusual_but_valid_bodies(gateway: Gateway, session: Session) -> None:

@@ -17,10 +17,11 @@ scalars = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-(10**40), 10**40),
+    st.just(10**400),
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=20),
     st.sampled_from(
-        ["..", "/", "\0", "x" * 3000, "ro-1", "file_id", "pg_opd", "-1", "1e400", "ü.py", "a/" * 50 + "b.py"]
+        ["..", "/", "\0", "a\ud800", "x" * 3000, "ro-1", "file_id", "pg_opd", "-1", "1e400", "ü.py", "a/" * 50 + "b.py"]
     ),
 )
 values = st.recursive(
@@ -28,6 +29,24 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
+
+
+def trace() -> dict[str, Any]:
+    attribute = {"key": "a", "value": {"intValue": "1"}}
+    span = {
+        "traceId": "a" * 32,
+        "spanId": "b" * 16,
+        "name": "x",
+        "startTimeUnixNano": "1",
+        "attributes": [attribute],
+        "events": [{"name": "e", "timeUnixNano": "1"}],
+        "status": {"code": 1},
+    }
+    return {
+        "resourceSpans": [
+            {"resource": {"attributes": [attribute]}, "scopeSpans": [{"scope": {"name": "s"}, "spans": [span]}]}
+        ]
+    }
 
 
 async def bodies(bench: Any) -> dict[str, dict[str, Any]]:
@@ -52,6 +71,13 @@ async def bodies(bench: Any) -> dict[str, dict[str, Any]]:
             "endTime": 2,
             "keywords": ["a"],
         },
+        "/local/v1/practice": {
+            "row": {"messages": [{"role": "user", "content": "hi"}], "ground_truth": 1},
+            "row_index": 1,
+            "seed": 1,
+            "temperature": 1,
+        },
+        "/local/v1/traces": trace(),
     }
 
 
@@ -74,7 +100,7 @@ def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(8))
 @fuzz
 @given(data=st.data())
 async def test_any_value_anywhere_in_a_body(bench: Any, number: int, data: st.DataObject) -> None:

@@ -73,6 +73,27 @@ async def test_it_can_be_asked_to_stop(root: Path) -> None:
         assert await asyncio.to_thread(process.process.wait, LIMIT_S) == 0
 
 
+NO_HTTP = (
+    b"BREW /api/v1/fine-tunes HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"POST /api/v1/fine-tunes HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}",
+    b"POST /api/v1/fine-tunes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+)
+
+
+async def test_what_is_no_http_is_refused_in_the_services_shape(root: Path) -> None:
+    async with running(root) as process:
+        for sent in NO_HTTP:
+            reader, writer = await asyncio.open_unix_connection(str(process.paths.socket))
+            writer.write(sent)
+            head, _, body = (await asyncio.wait_for(reader.read(), LIMIT_S)).partition(b"\r\n\r\n")
+            writer.close()
+            refusal = json.loads(body)
+            assert head.startswith(b"HTTP/1.1 400 ")
+            assert set(refusal) == {"request_id", "code", "message"}
+            assert f"x-request-id: {refusal['request_id']}".encode() in head
+
+
 async def test_it_outlives_its_terminal(root: Path) -> None:
     async with running(root) as process:
         process.process.send_signal(signal.SIGHUP)

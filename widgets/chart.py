@@ -56,9 +56,11 @@ class Chart(PlotextPlot):
     is_log: reactive[bool] = reactive(False)
 
     def _rgb(self, token: str) -> Any:
-        """A token as plotext takes colours; the terminal's own where the theme leaves it to the terminal."""
+        """A token as plotext takes colours: where the theme names one of the terminal's own, by its number."""
         color = Color.parse(self.app.theme_variables.get(token, "ansi_default"))
-        return color.rgb if color.ansi is None else "default"
+        if color.ansi is None:
+            return color.rgb
+        return color.ansi if color.ansi >= 0 else "default"
 
     @property
     def _values(self) -> list[float]:

@@ -77,6 +77,16 @@ def test_metrics_light(look: Any, scenes: Any, size: tuple[int, int]) -> None:
     assert look(scenes.app(scenes.sample_backend(), values={"tui.theme": "light"}), size, *METRICS)
 
 
+@pytest.mark.parametrize("size", LARGE)
+def test_metrics_with_16_colours(look: Any, scenes: Any, size: tuple[int, int]) -> None:
+    assert look(scenes.app(scenes.sample_backend(), values={"tui.theme": "ansi"}), size, *METRICS)
+
+
+@pytest.mark.parametrize("size", SMALL)
+def test_a_dialog_with_16_colours(look: Any, scenes: Any, size: tuple[int, int]) -> None:
+    assert look(scenes.app(scenes.sample_backend(), values={"tui.theme": "ansi"}), size, "x")
+
+
 @pytest.mark.parametrize("size", [*SMALL, *LARGE, *HUGE])
 def test_samples(look: Any, scenes: Any, size: tuple[int, int]) -> None:
     assert look(scenes.app(scenes.sample_backend()), size, *SAMPLES)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual import on, work
 from textual.message import Message
@@ -11,8 +11,7 @@ from textual.message import Message
 from agentic_rl_tui.app import terminal
 from agentic_rl_tui.app.connecting import Connecting
 from agentic_rl_tui.app.present.states import job_look
-from agentic_rl_tui.app.present.times import coarse_duration, short_duration
-from agentic_rl_tui.app.stall import FACTOR, FLOOR_S, StallWatch
+from agentic_rl_tui.app.stall import StallWatch, stall_words, watch_of
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import ArlError
 from agentic_rl_tui.core.models.status import JobStatus
@@ -47,8 +46,7 @@ class Noticing(Connecting):
 
     @cached_property
     def stalls(self) -> StallWatch:
-        factor, floor_s = self.settings.get("notify.stall_factor"), self.settings.get("notify.stall_floor_s")
-        return StallWatch(factor=_positive(factor, FACTOR), floor_s=_positive(floor_s, FLOOR_S))
+        return watch_of(self.settings)
 
     def watch_jobs(self, jobs: "Iterable[Job]") -> None:
         """Take what the service has just told of jobs."""
@@ -79,10 +77,7 @@ class Noticing(Connecting):
     def tell_stalls(self, jobs: "Iterable[Job]") -> None:
         now = self.clock()
         for job in self.stalls.fresh(jobs, now):
-            quiet = coarse_duration(self.stalls.quiet_s(job.job_id, now))
-            text = _("stalled: nothing new for {time}").format(time=quiet)
-            if (usual := self.stalls.usual_step_s(job.job_id)) is not None:
-                text = _("{text}; a step usually takes {usual}").format(text=text, usual=short_duration(usual))
+            text = stall_words(self.stalls, job.job_id, now)
             self._tell(job, "stalled", text, "◒", "warning")
 
     def tell_end(self, job: "Job", *, text: str = "", is_shown: bool = True) -> None:
@@ -148,8 +143,3 @@ class Noticing(Connecting):
         self.ends_told.clear()
         self.going_on.clear()
         self.__dict__.pop("stalls", None)
-
-
-def _positive(value: Any, usual: float) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    return float(value) if is_number else usual

@@ -5,10 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from agentic_rl_tui.app.present.times import coarse_duration, short_duration
+from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.status import JobStatus
 
 if TYPE_CHECKING:
     from agentic_rl_tui.core.models.jobs import Job
+    from agentic_rl_tui.core.settings import Settings
 
 FACTOR = 3.0
 FLOOR_S = 120.0
@@ -99,6 +102,24 @@ class StallWatch:
                 known.is_told = True
                 found.append(job)
         return found
+
+
+def watch_of(settings: "Settings") -> StallWatch:
+    """A watch that goes by the user's settings."""
+    factor, floor_s = settings.get("notify.stall_factor"), settings.get("notify.stall_floor_s")
+    return StallWatch(factor=_positive(factor, FACTOR), floor_s=_positive(floor_s, FLOOR_S))
+
+
+def stall_words(watch: StallWatch, job_id: str, now: float) -> str:
+    text = _("stalled: nothing new for {time}").format(time=coarse_duration(watch.quiet_s(job_id, now)))
+    if (usual := watch.usual_step_s(job_id)) is not None:
+        text = _("{text}; a step usually takes {usual}").format(text=text, usual=short_duration(usual))
+    return text
+
+
+def _positive(value: Any, usual: float) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return float(value) if is_number else usual
 
 
 def _median(values: Iterable[float]) -> float:

@@ -9,8 +9,11 @@ from agentic_rl_tui.core.models.text import plain
 
 TYPE_CHECKING = False  # typing itself would be a noticeable part of a short command
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
+    from agentic_rl_tui.app.cli.stalls import StallTeller
+    from agentic_rl_tui.core.client.jobs import FollowNote
+    from agentic_rl_tui.core.models.jobs import LogPage
     from agentic_rl_tui.core.sdk import AgenticRL
 
 PAGE = 1000
@@ -107,6 +110,17 @@ def _narrate(lines: "Sequence[str]") -> None:
         print(plain(redact(line)), file=sys.stderr, flush=True)
 
 
+async def _print_new(pieces: "AsyncIterator[LogPage | FollowNote]", stalls: "StallTeller", form: str) -> None:
+    from agentic_rl_tui.core.models.jobs import LogPage
+
+    async for piece in pieces:
+        if isinstance(piece, LogPage):
+            print_lines(piece.lines) if form == "table" else _narrate(piece.lines)
+            stalls.lines(piece.offset + len(piece.lines))
+        else:
+            print(plain(str(piece)), file=sys.stderr, flush=True)
+
+
 async def follow(client: "AgenticRL", job_id: str, offset: int = 0, form: str = "table") -> int:
     """Print a job's log until it has ended; the exit code tells how it ended.
 
@@ -114,15 +128,13 @@ async def follow(client: "AgenticRL", job_id: str, offset: int = 0, form: str = 
     """
     from agentic_rl_tui.app.cli.get import data_of
     from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
-    from agentic_rl_tui.core.models.jobs import LogPage
+    from agentic_rl_tui.app.cli.stalls import StallTeller
     from agentic_rl_tui.core.models.status import JobStatus
 
+    stalls = StallTeller(client)
     with told_on_interrupt(lambda: job_goes_on(job_id)):
-        async for piece in client.follow(job_id, offset=offset):
-            if isinstance(piece, LogPage):
-                print_lines(piece.lines) if form == "table" else _narrate(piece.lines)
-            else:
-                print(plain(str(piece)), file=sys.stderr, flush=True)
+        async with stalls.beside():
+            await _print_new(client.follow(job_id, offset=offset, on_status=stalls.see), stalls, form)
         job = await client.get(job_id)
     ended = _("job {name} ({job_id}) {status}").format(name=job.job_name or job_id, job_id=job_id, status=job.status)
     if job.message:

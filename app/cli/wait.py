@@ -22,34 +22,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agentic_rl_tui.app.cli.connect import with_client
     from agentic_rl_tui.app.cli.goes_on import job_goes_on, told_on_interrupt
+    from agentic_rl_tui.app.cli.stalls import StallTeller, send_notice
     from agentic_rl_tui.core.models.status import JobStatus
 
     async def wait(client: AgenticRL) -> Job:
         with told_on_interrupt(lambda: job_goes_on(options.job_id)):
             # A job that was never seen is not waited for: losses are waited out only once it is known to be there.
             await client.get(options.job_id)
-            job = await client.wait(options.job_id, timeout_s=options.timeout)
-        await _tell(client, job)
+            stalls = StallTeller(client)
+            async with stalls.beside():
+                job = await client.wait(options.job_id, timeout_s=options.timeout, on_status=stalls.see)
+        status = job.status.lower()
+        await send_notice(client, job, status, status)
         return job
 
     job = with_client(options, wait)
     show_job(job, options.output)
     return exits.OK if job.status == JobStatus.SUCCEEDED else exits.JOB_FAILED
-
-
-async def _tell(client: AgenticRL, job: Job) -> None:
-    """Send the notices that the user's settings ask for; one that fails is told, and changes no exit code."""
-    import sys
-    import time
-
-    from agentic_rl_tui.core.models.errors import ArlError
-    from agentic_rl_tui.core.notices import channels_of, notice_of, send
-
-    status = job.status.lower()
-    notice = notice_of(job, status, status, profile=client.settings.profile_name, at=time.time())
-    try:
-        failures = await send(notice, channels_of(client.settings))
-    except ArlError as error:
-        failures = [("settings", error)]
-    for _name, failure in failures:
-        print(failure.message, file=sys.stderr)

@@ -91,8 +91,12 @@ async def _run(options: argparse.Namespace) -> int:
         rows = list(read_rows(data, limit=max(1, options.rows)))
         return await _sweep(options, workspace, info.kind, rows, trial)
     shared: dict[str, Any] = {"options": trial, "discovery": discovery}
+    resource = None
     if options.input is not None:
-        report = await try_function(workspace, info.classpath, options.input, **shared)
+        given = options.input
+        if info.kind is FunctionKind.ROLLOUT:
+            given, resource = await _with_model(options)
+        report = await try_function(workspace, info.classpath, given, **shared)
     else:
         needs_model = info.kind is FunctionKind.ROLLOUT or options.rollout_classpath
         source = RowSource.read(data, options.row)
@@ -102,9 +106,24 @@ async def _run(options: argparse.Namespace) -> int:
             rollouts=options.rollouts, resource=resource,
         )  # fmt: skip
         report = await try_function(workspace, info.classpath, source, **shared)
-        if resource is not None and not options.model:
-            report = with_model_calls(report, await _model_calls(options, resource))
+    if resource is not None and not options.model:
+        report = with_model_calls(report, await _model_calls(options, resource))
     return _tell(report, options)
+
+
+async def _with_model(options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
+    """The input of a rollout, and the model that answers it where it names none itself or the options name another."""
+    from agentic_rl_tui.app.cli.connect import settings_of
+    from agentic_rl_tui.core.functions.harness_inputs import load_input
+    from agentic_rl_tui.core.sdk.tryout import lacks_model, with_model
+
+    payload = load_input(options.input)
+    is_named = bool(options.model or options.model_url)
+    can_practise = isinstance(payload.get("messages"), list) and settings_of(options).profile.is_local
+    if not is_named and not (can_practise and lacks_model(payload)):
+        return payload, None
+    resource = (await _models(options, [(0, payload)]))[0]
+    return with_model(payload, resource), resource
 
 
 async def _model_calls(options: argparse.Namespace, resource: Any) -> tuple[Any, ...]:

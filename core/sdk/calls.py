@@ -115,10 +115,12 @@ class Calls:
         """Run a loaded function once, with an object, JSON text, or the path of a JSON file.
 
         Waits until the instance is active. Raises FunctionFailed with the user's own error. A ``status`` of
-        ``failed`` in the answer is an answer: ask its `is_ok`.
+        ``failed`` in the answer is an answer: ask its `is_ok`. On the local platform the practice policy is the model
+        of a rollout whose input names none, or one whose key only holds the place of another.
         """
         from agentic_rl_tui.core.client.functions import Functions
         from agentic_rl_tui.core.sdk.inputs import kind_of, read_input
+        from agentic_rl_tui.core.sdk.practice import practised
 
         if input_data is None:
             raise InputError(
@@ -129,7 +131,10 @@ class Calls:
         async with self.session.scoped(api_key) as transport:
             functions = Functions(transport)
             instance = await functions.wait_active(instance_id, timeout_s=ACTIVE_S)
-            return await functions.call(instance, {"func_type": kind.value, **payload}, timeout_s=timeout_s)
+            if kind is not FunctionKind.ROLLOUT:
+                return await functions.call(instance, {"func_type": kind.value, **payload}, timeout_s=timeout_s)
+            async with practised(transport, payload) as whole:
+                return await functions.call(instance, {"func_type": kind.value, **whole}, timeout_s=timeout_s)
 
     @either
     async def query_function_instance_logs(

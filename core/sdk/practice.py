@@ -1,6 +1,7 @@
 """The local platform's practice policy as the model of a rollout that is tried outside a job."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from agentic_rl_tui.core.client.transport import Request, Transport
@@ -26,6 +27,24 @@ async def practice_models(
     answer = await transport.call(Request("POST", "//local/v1/practice", json=body))
     resources: list[dict[str, str]] = answer.body["model_resources"]
     return resources
+
+
+@asynccontextmanager
+async def practised(transport: Transport, payload: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
+    """A rollout's input with the practice policy as its model for a while, where it names none that could answer.
+
+    It stays as it is for a profile without a practice policy.
+    """
+    from agentic_rl_tui.core.sdk.tryout import lacks_model, with_model
+
+    if not (transport.profile.is_local and lacks_model(payload) and isinstance(payload.get("messages"), list)):
+        yield payload
+        return
+    lent = ModelResource(**(await practice_models(transport, payload))[0])
+    try:
+        yield with_model(payload, lent)
+    finally:
+        await model_calls(transport, lent)
 
 
 async def model_calls(transport: Transport, resource: ModelResource) -> tuple[ModelCall, ...]:

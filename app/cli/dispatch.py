@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAM = "agentic-rl-tui"
+GUIDE_WORD = "rl"
+"""The service's guide writes `dashscope rl run …`: with this program in place of `dashscope` such a line works."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -122,6 +124,8 @@ def _run(options: argparse.Namespace) -> int:
             sys.stdout.write(shown())
             return exits.OK
         return _open_app(options) if _has_here() else exits.USAGE
+    if options.verb == GUIDE_WORD and options.rest and find(options.rest[0]):
+        options.verb, *options.rest = options.rest
     verb = find(options.verb)
     if verb is None:
         print(f"{PROGRAM}: {_unknown(options.verb)}", file=sys.stderr)

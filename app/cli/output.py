@@ -61,8 +61,19 @@ def write(text: str) -> None:
     """One block of text to stdout, secrets masked. Characters that the terminal's encoding lacks are replaced."""
     from agentic_rl_tui.core.models.redact import redact
 
+    try:
+        _put(redact(text) + "\n")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from agentic_rl_tui.core.models.errors import ArlError
+
+        sys.stdout = None  # what is left in its buffer would be tried again when the process ends
+        raise ArlError(_("stdout cannot be written: {reason}").format(reason=error.strerror or error)) from error
+
+
+def _put(shown: str) -> None:
     stream = sys.stdout
-    shown = redact(text) + "\n"
     try:
         stream.write(shown)
     except UnicodeEncodeError:

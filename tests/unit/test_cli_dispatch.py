@@ -1,3 +1,4 @@
+import shlex
 import subprocess
 import sys
 
@@ -61,3 +62,26 @@ def test_help_loads_nothing_that_talks_to_a_service() -> None:
 def test_hyphens_and_underscores_and_aliases_name_the_same_verb() -> None:
     assert find("status") is find("get")
     assert find("nothing") is None
+
+
+def test_lines_of_the_guide_work_with_our_name_in_place_of_the_official_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["rl", "test_functions", "--help"]) == exits.OK
+    assert capsys.readouterr().out.startswith("usage: agentic-rl-tui test_functions")
+    assert main(["rl"]) == exits.USAGE
+    assert main(["rl", "nothing"]) == exits.USAGE
+    assert "there is no verb 'rl'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["keys"], ["keys", "-o", "json"]])
+@pytest.mark.parametrize("end", ["closed", "gone", "full"])
+def test_output_that_goes_nowhere_is_no_crash(words: list[str], end: str) -> None:
+    call = shlex.join([sys.executable, "-m", "agentic_rl_tui.app", *words])
+    whole = {"closed": f"{call} >&-", "gone": f"{call} | exec 0<&-", "full": f"{call} >/dev/full"}[end]
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", whole], capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert done.returncode == (exits.REJECTED if end == "full" else exits.OK)
+    assert ("No space left" in done.stderr) == (end == "full")

@@ -39,6 +39,9 @@ KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 PLACES = ("jobs", "logs", "files", "packages", "layers", "register", "load", "instances", "invoke")
 
 _DEFAULTS = {"status": 503.0, "retry_after": 1.0, "seconds": 1.0, "step": 1.0, "lines": 1.0, "share": 1.0, "after": 0.0}
+_MOST = 1e9
+_BOUNDS: Mapping[str, tuple[float, float]] = MappingProxyType({"status": (400, 599), "share": (0, 1)})
+_FRACTIONS = ("share", "seconds", "retry_after")
 _PLACED = ("throttle", "error", "slow", "cut")
 _ROUTES = (
     ("invoke", re.compile(r"/functions/")),
@@ -84,6 +87,10 @@ def parse(text: str) -> Rule:
             raise ConfigError(f"{text!r}: {kind} has no {key!r}", advice=f"It takes {known}.")
         if not re.fullmatch(r"\d+(\.\d+)?", value):
             raise ConfigError(f"{text!r}: {key} must be a number, not {value!r}")
+        low, high = _BOUNDS.get(key, (0.0, _MOST))
+        if not low <= float(value) <= high or (key not in _FRACTIONS and not float(value).is_integer()):
+            kind_of = "a number" if key in _FRACTIONS else "a whole number"
+            raise ConfigError(f"{text!r}: {key} must be {kind_of} from {low:g} to {high:g}, not {value}")
         values[key] = float(value)
     return Rule(kind, place or None, values)
 
@@ -152,7 +159,9 @@ class FaultInjector:
         if (rule := take("slow", place)) is not None:
             await asyncio.sleep(self._wait_s(rule.get("seconds")))
         if (rule := take("throttle", place)) is not None:
-            headers = [(b"retry-after", f"{self._wait_s(rule.get('retry_after')):g}".encode())]
+            headers = [
+                (b"retry-after", f"{self._wait_s(rule.get('retry_after')):.3f}".rstrip("0").rstrip(".").encode())
+            ]
             message = "Requests rate limit exceeded, please try again later."
             await _refuse(send, 429, "Throttling.RateQuota", message, headers)
         elif (rule := take("error", place)) is not None:

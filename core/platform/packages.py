@@ -64,14 +64,16 @@ class Packages:
     async def receive(self, upload: Upload, chunks: AsyncIterator[bytes]) -> str:
         """Store what is put to a URL; the package's hash. Raises Rejected (413), PackageError for an unusable one."""
         incoming = self._directory / f".incoming-{uuid.uuid4().hex}"
-        self._directory.mkdir(parents=True, exist_ok=True)
+        # Named as the client knows it, since errors tell the name.
+        archive = incoming / f"{upload.unique_key}{_SUFFIX}"
+        incoming.mkdir(mode=0o700, parents=True)
         try:
-            digest, size = await self._save(incoming, chunks)
+            digest, size = await self._save(archive, chunks)
             crash.point("package.received")
-            await self._unpack(incoming, digest)
+            await self._unpack(archive, digest)
             crash.point("package.unpacked")
         finally:
-            incoming.unlink(missing_ok=True)
+            shutil.rmtree(incoming, ignore_errors=True)
         await self._functions.uploaded(upload.unique_key, digest, size)
         return digest
 
@@ -92,11 +94,11 @@ class Packages:
             else:
                 path.unlink(missing_ok=True)
 
-    async def _save(self, incoming: Path, chunks: AsyncIterator[bytes]) -> tuple[str, int]:
+    async def _save(self, archive: Path, chunks: AsyncIterator[bytes]) -> tuple[str, int]:
         digest = hashlib.sha256()
         size = 0
         held = bytearray()
-        descriptor = os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as sink:
 
             def drain(data: bytes) -> None:

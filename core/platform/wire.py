@@ -1,5 +1,6 @@
 """Requests and answers in the service's shapes."""
 
+import errno
 import logging
 import re
 import time
@@ -20,6 +21,7 @@ from agentic_rl_tui.core.models.errors import (
     InputError,
     NotFound,
     PackageError,
+    PlatformError,
     RateLimited,
     Rejected,
 )
@@ -76,9 +78,11 @@ def endpoint(path: str, **handlers: Handler) -> Route:
             answer = await handler(request, request.app.state.platform)
         except ClientDisconnect:
             return Response(status_code=499)
-        except ArlError as error:
-            return refusal(request, error)
-        except Exception:
+        except Exception as error:
+            if _is_out_of_space(error):
+                return refusal(request, PlatformError("The platform's disk is full; free some space and try again."))
+            if isinstance(error, ArlError):
+                return refusal(request, error)
             _log.exception("%s %s failed, request %s", request.method, request.url.path, request_id(request))
             return envelope(
                 request, {"code": "InternalError", "message": "The platform has a fault; its log says more."}, 500
@@ -86,6 +90,15 @@ def endpoint(path: str, **handlers: Handler) -> Route:
         return answer if isinstance(answer, Response) else envelope(request, answer)
 
     return Route(path, serve, methods=list(by_method))
+
+
+def _is_out_of_space(error: BaseException | None) -> bool:
+    """Whether a full disk is behind an error, whatever it was made of."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__
+    return False
 
 
 def envelope(request: Request, body: Mapping[str, Any], status: int = 200) -> Response:

@@ -1,7 +1,6 @@
 """Data sets: upload, list, get, delete."""
 
 import contextlib
-import errno
 import time
 import uuid
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.routing import BaseRoute
 
-from agentic_rl_tui.core.models.errors import NotFound, PlatformError
+from agentic_rl_tui.core.models.errors import NotFound
 from agentic_rl_tui.core.models.status import ACTIVE
 from agentic_rl_tui.core.platform import wire
 from agentic_rl_tui.core.platform.multipart import FormReader, Part
@@ -47,10 +46,6 @@ async def upload(request: Request, platform: "Platform") -> dict[str, Any]:
                 uploaded.append({"name": stored.name, "file_id": stored.file_id})
             else:
                 failed.append({"name": part.filename, "code": refused[0], "message": refused[1]})
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise PlatformError("The platform's disk is full; the file was not stored.") from error
-        raise
     finally:
         with contextlib.suppress(OSError):
             reader.discard()

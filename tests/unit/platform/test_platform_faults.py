@@ -40,6 +40,11 @@ async def client_of(bench: Any, *rules: str) -> AsyncIterator[httpx.AsyncClient]
         ("error:status=x", "must be a number"),
         ("error:times", "must be a number"),
         ("error:times=-1", "must be a number"),
+        ("error:times=1.5", "must be a whole number"),
+        ("error:status=200", "from 400 to 599"),
+        ("error:status=99999", "from 400 to 599"),
+        ("throttle:share=2", "from 0 to 1"),
+        ("slow:seconds=" + "9" * 400, "from 0 to 1e"),
     ],
 )
 def test_a_rule_that_cannot_be_read_is_told(text: str, words: str) -> None:

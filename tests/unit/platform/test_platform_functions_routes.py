@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -82,8 +83,29 @@ async def test_what_is_no_package_is_refused_and_leaves_nothing(bench: Any, make
     for content in (b"", b"no zip", make_package({"../evil.py": "x"}), make_package({"/abs.py": "x"})):
         answer = await bench.client.put(url, content=content)
         assert (answer.status_code, answer.json()["code"]) == (400, "InvalidParameter")
+        assert ".incoming" not in answer.text
     assert list(bench.platform.paths.packages.iterdir()) == []
     assert not (bench.platform.paths.root / "evil.py").exists()
+
+
+@pytest.mark.parametrize("call", ["receive", "unpack"])
+async def test_a_full_disk_is_no_fault_of_the_package(
+    bench: Any, make_package: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    url = await url_for(bench, "a")
+    with monkeypatch.context() as patched:
+        if call == "receive":
+            patched.setattr(bench.platform.packages, "_save", full)
+        else:
+            patched.setattr("agentic_rl_tui.core.functions.package_unpack._extract", full)
+        answer = await bench.client.put(url, content=make_package())
+    assert (answer.status_code, answer.json()["code"]) == (500, "InternalError")
+    assert "disk is full" in answer.json()["message"]
+    assert list(bench.platform.paths.packages.iterdir()) == []
+    assert (await bench.client.put(url, content=make_package())).status_code == 200
 
 
 class TestPackageLimit:

@@ -22,6 +22,11 @@ SHELLS = {
     "zsh": (["-f", "-i"], "autoload -Uz compinit; compinit -u -D; source {script}; PS1='ready> '"),
     "fish": (["--no-config", "-i"], "source {script}; function fish_prompt; echo -n 'ready> '; end"),
 }
+BEGUN = (
+    ("vali", "date"), ("functions pack", "age"), ("run --dry", "-run"), ("config unse", "t"), ("list -o js", "on"),
+    ("completion fi", "sh"), ("--workspace . vali", "date"), ("--profile local run --dry", "-run"),
+    ("register-functions --no-l", "azy-load"), ("functions test x --requirements inst", "all"),
+)  # fmt: skip
 pytestmark = pytest.mark.terminal
 
 
@@ -80,7 +85,7 @@ def test_tab_completes_verbs_actions_and_options(name: str, tmp_path: Path) -> N
     script.write_text(subprocess.run([PROGRAM, "completion", name], capture_output=True, text=True, check=True).stdout)
     shell = Shell(name, tmp_path, script)
     try:
-        for begun, rest in (("vali", "date"), ("functions pack", "age"), ("run --dry", "-run"), ("config unse", "t")):
+        for begun, rest in BEGUN:
             shell.type(f"agentic-rl-tui {begun}\t")
             shell.wait_for(f"ready> agentic-rl-tui {begun}{rest}")
             shell.type("\x15")

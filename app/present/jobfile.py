@@ -1,5 +1,6 @@
 """A checked job file as people read it: what it means, what is wrong with it, what submitting it will do."""
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -165,8 +166,19 @@ def _price(means: "Meaning") -> "Iterator[Fact]":
     for number, part in enumerate(_basis(price.basis, _NARROW)):
         yield Fact(_("basis") if number == 0 else "", [(part, "$muted")])
     yield Fact(_("as of"), [(_clean(price.date), "$muted")])
-    for number, part in enumerate(_basis(price.source, _NARROW)):
+    for number, part in enumerate(_address(_clean(price.source))):
         yield Fact(_("source") if number == 0 else "", [(part, "$muted")])
+
+
+def _address(text: str) -> Iterator[str]:
+    """An address in rows that end where one of its parts ends."""
+    row = ""
+    for part in re.findall("[^/]*/+|[^/]+", text):
+        if row and len(row) + len(part) > _NARROW:
+            yield row
+            row = ""
+        row += part
+    yield row
 
 
 def _basis(text: str, width: int) -> list[str]:

@@ -63,6 +63,8 @@ class TextFile:
         """Raises InputError when it cannot be read or is too large to edit."""
         try:
             facts = path.stat()
+            if not stat.S_ISREG(facts.st_mode):
+                raise InputError(_("{name} is no regular file").format(name=path.name))
             if facts.st_size > LARGEST_BYTES:
                 raise InputError(
                     _("{name} is larger than {limit} MiB").format(name=path.name, limit=LARGEST_BYTES >> 20),

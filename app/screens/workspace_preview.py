@@ -1,5 +1,6 @@
 """A look inside the file under the cursor: source with colours, any text by lines, data sets row by row."""
 
+import stat
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -138,8 +139,13 @@ class WorkspacePreview(WorkspaceTree):
                 self.post_message(self.Indexing(path, done / total))
 
         try:
-            length = path.stat().st_size
-            if path.suffix.lower() in LANGUAGES and length <= LARGEST_HIGHLIGHTED:
+            facts = path.stat()
+            length = facts.st_size
+            if not stat.S_ISREG(facts.st_mode):
+                # A pipe would be waited for without end, a device read without end.
+                what = _("a folder") if path.is_dir() else _("no regular file")
+                self.post_message(self.Previewed(path, what))
+            elif path.suffix.lower() in LANGUAGES and length <= LARGEST_HIGHLIGHTED:
                 text = path.read_bytes().decode("utf-8", "replace")
                 self.post_message(self.Previewed(path, size(length), text=plain(text)))
             elif _is_binary(path):

@@ -145,7 +145,8 @@ class WorkspaceTree(EditingScreen):
                     path = Path(item.path)
                     if is_listed(path):
                         is_folder = item.is_dir(follow_symlinks=False)
-                        found.append((path, is_folder, PLAIN if is_folder else file_facts(path)))
+                        # Looking into a pipe would wait for ever.
+                        found.append((path, is_folder, file_facts(path) if _is_regular(item) else PLAIN))
         except OSError:
             # A folder that vanished or may not be read shows as empty.
             found = []
@@ -261,6 +262,11 @@ class WorkspaceTree(EditingScreen):
             self._toggle(entry)
         else:
             self.table.move_to(str(entry.path.parent))
+
+
+def _is_regular(item: "os.DirEntry[str]") -> bool:
+    """Also at the end of a link; one that leads into itself is none. Asks the disk about links alone."""
+    return item.is_file(follow_symlinks=False) or (item.is_symlink() and Path(item.path).is_file())
 
 
 def _how_to_begin() -> tuple[tuple[Span, ...], ...]:

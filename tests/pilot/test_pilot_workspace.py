@@ -1,6 +1,7 @@
 """The workspace place by keys: rows, checks and repairs, files, editing, templates, other folders."""
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -211,3 +212,19 @@ async def test_a_large_workspace_opens_with_its_folders_closed(scenes: Any, sett
         await pilot.press("l")
         await settle(pilot)
         assert len(screen.table.items) == before + 60
+
+
+async def test_pipes_and_links_into_nothing_are_never_waited_for(opened: Any, template: Path) -> None:
+    for name in ("pipe.py", "pipe.jsonl", "pipe.yaml", "pipe.txt"):
+        os.mkfifo(template / name)
+    (template / "round").symlink_to("round")
+    (template / "zero.jsonl").symlink_to("/dev/zero")
+    async with opened(template) as it:
+        for name in ("pipe.py", "pipe.jsonl", "pipe.yaml", "pipe.txt", "zero.jsonl", "round"):
+            await it.go(name)
+            heading = it.screen.query_one("#preview-heading", Heading)
+            assert heading.title == name
+            assert it.screen.switcher.current == "preview-binary"
+            await it.press("e")
+            assert not it.screen.is_editing
+        assert "pipe.py is no regular file" in [problem.message for problem in it.app.problems.items]

@@ -458,18 +458,24 @@ async def test_errors_that_resist_being_told(opened: Opener) -> None:
                     loop = {}
                     loop["loop"] = loop
                     return RewardOutput(reward=Reward(reward_score=1), loop=loop)
+                if input_data.ground_truth == "deep":
+                    deep = []
+                    for _ in range(300):
+                        deep = [deep]
+                    return RewardOutput(reward=Reward(reward_score=1), deep=deep)
                 error = ValueError("x" * 1_000_000)
                 error.__context__ = error.__cause__ = error
                 raise error
         """) as pool:
         results = {
             truth: await pool.call({**BAD, "ground_truth": truth})
-            for truth in ("mute", "surrogate", "surrogate in answer", "itself", "long")
+            for truth in ("mute", "surrogate", "surrogate in answer", "itself", "deep", "long")
         }
         assert "while the message was made" in message(results["mute"])
         assert message(results["surrogate"]) == "half ?"
         assert "half of a surrogate pair" in message(results["surrogate in answer"])
         assert results["itself"].status is CallStatus.INVALID_OUTPUT
+        assert "nested more than 100 levels deep" in message(results["deep"])
         assert results["long"].status is CallStatus.RAISED
         await assert_works(pool)
         assert pool.restarts == 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from agentic_rl_tui.core.functions.depth import MOST_LEVELS, is_too_deep
 from agentic_rl_tui.core.functions.worker.runtime import Runtime
 
 _ATOMS = (str, int, float, bool, type(None))
@@ -50,6 +51,8 @@ def encode_answer(value: Any, input_data: Any, kind: str, runtime: Runtime) -> t
         encoded = text.encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidAnswer(*problems, *(list(_unsendable(content)) or [f"the answer is not JSON: {error}"])) from None
+    if is_too_deep(content, text):
+        problems.append(f"the answer is nested more than {MOST_LEVELS} levels deep")
     if problems:
         raise InvalidAnswer(*problems)
     return encoded, checked.status.value == "failed"

@@ -5,12 +5,11 @@ from typing import Any
 
 import orjson
 
+from agentic_rl_tui.core.functions.depth import MOST_LEVELS, is_too_deep
 from agentic_rl_tui.core.platform.engine.policy import ModelFault, ModelRequest
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _MAX_CHOICES = 128
-_MAX_DEPTH = 100
-"""Deeper than any message or schema is meant to be, and less deep than what our own writers of JSON refuse."""
 
 
 class BadField(ModelFault):
@@ -29,8 +28,8 @@ def parse(body: bytes) -> tuple[ModelRequest, bool, bool]:
         raise BadField(None, "We could not parse the JSON body of your request.") from None
     if not isinstance(raw, dict):
         raise BadField(None, "The body of the request must be a JSON object.")
-    if body.count(b"[") + body.count(b"{") > _MAX_DEPTH and _is_deeper(raw, _MAX_DEPTH):
-        raise BadField(None, f"The JSON body of your request is nested more than {_MAX_DEPTH} levels deep.")
+    if is_too_deep(raw, body):
+        raise BadField(None, f"The JSON body of your request is nested more than {MOST_LEVELS} levels deep.")
     model = raw.get("model")
     if not isinstance(model, str) or not model:
         raise BadField("model", "you must provide a model parameter")
@@ -104,21 +103,6 @@ def _called(calls: Any, place: str) -> None:
         if not isinstance(call.get("function") or {}, dict):
             inner = f"{place}[{number}].function"
             raise BadField(inner, f"Invalid type for '{inner}': expected an object.")
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Whether a value holds more than `levels` lists and objects inside one another."""
-    layer = [value]
-    for _ in range(levels + 1):
-        layer = [
-            inner
-            for item in layer
-            for inner in (item.values() if isinstance(item, dict) else item)
-            if isinstance(inner, dict | list)
-        ]
-        if not layer:
-            return False
-    return True
 
 
 def _tools(raw: Mapping[str, Any]) -> list[dict[str, Any]]:

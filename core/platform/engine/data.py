@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from agentic_rl_tui.core.functions.depth import MOST_LEVELS, is_too_deep
 from agentic_rl_tui.core.models.errors import InputError
 from agentic_rl_tui.core.platform.engine.row import Row
 
@@ -61,6 +62,10 @@ def _check(name: str, number: int, line: bytes) -> None:
         raise InputError(f"{place} is no JSON: {error}", advice="One JSON object a line; check the data set.") from None
     if not isinstance(row, dict):
         raise InputError(f"{place} is no JSON object", advice="Each line must be an object with `messages`.")
+    if is_too_deep(row, line):
+        raise InputError(
+            f"{place} is nested more than {MOST_LEVELS} levels deep", advice="Flatten the row, or quote the value."
+        )
     messages = row.get("messages")
     if not isinstance(messages, list) or not messages:
         raise InputError(f"{place} has no `messages`", advice="Each line needs a list of chat messages.")

@@ -97,8 +97,7 @@ async def practice(request: Request, platform: "Platform") -> dict[str, Any]:
     """Keys at which rollouts of the data row `row` find the practice policy, one for each of `rollouts`."""
     body = await wire.read_object(request)
     row, rollouts = body.get("row"), body.get("rollouts", 1)
-    messages = row.get("messages") if isinstance(row, dict) else None
-    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+    if not isinstance(row, dict) or not _are_messages(row.get("messages")):
         raise wire.invalid("row must be a data row with messages")
     if type(rollouts) is not int or not 1 <= rollouts <= _MAX_PRACTICE:
         raise wire.invalid(f"rollouts must be a number from 1 to {_MAX_PRACTICE}")
@@ -112,6 +111,10 @@ async def practice(request: Request, platform: "Platform") -> dict[str, Any]:
             room.open(row, rollout=rollout, temperature=temperature, **numbers) for rollout in range(rollouts)
         ]
     }
+
+
+def _are_messages(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(message, dict) for message in value)
 
 
 async def practice_close(request: Request, platform: "Platform") -> dict[str, Any]:

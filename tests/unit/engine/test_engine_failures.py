@@ -210,6 +210,7 @@ async def test_a_function_that_cannot_start_fails_the_job_readably(bench: Any, k
         ({"rows": [{"messages": []}]}, "train.jsonl line 1 has no `messages`"),
         ({"rows": [{"messages": [{"content": "x"}]}]}, "a message without a role"),
         ({"rows": ["[1]"]}, "no JSON object"),
+        ({"rows": ['{"a": ' + "[" * 300 + "]" * 300 + "}"]}, "train.jsonl line 1 is nested more than 100 levels deep"),
         ({"rows": [""]}, "has no rows"),
         ({"weights": [0.0]}, "weights of all rewards are 0"),
         ({"weights": [float("nan")]}, "the weight of reward 'score-1' is nan"),

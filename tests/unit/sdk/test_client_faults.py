@@ -5,11 +5,13 @@ import json
 import os
 import ssl
 import subprocess
+import traceback
 from pathlib import Path
 
 import httpx
 import pytest
 
+from agentic_rl_tui.core.client.answers import read
 from agentic_rl_tui.core.client.retry import RetryPolicy
 from agentic_rl_tui.core.models import errors
 from agentic_rl_tui.core.sdk import AgenticRL
@@ -361,3 +363,21 @@ def test_client_can_be_used_from_one_loop_after_another(tmp_path):
     for _ in range(2):
         assert asyncio.run(client.get("ft-1")).job_id == "ft-1"
     assert "DASHSCOPE_API_KEY" not in os.environ
+
+
+def test_an_error_that_nobody_catches_says_what_to_do() -> None:
+    error = errors.NotFound("no such job", advice="Check the id.")
+    assert traceback.format_exception_only(error)[-1].strip() == "Check the id."
+    error.add_note("Seen in a script.")
+    error.advice = "Look again."
+    assert error.__notes__ == ["Look again.", "Seen in a script."]
+    assert len(traceback.format_exception_only(errors.NotFound("no such job", advice=""))) == 1
+
+
+def test_the_code_of_a_failed_job_in_its_report_is_no_refusal():
+    report = {"job_id": "ft-1", "status": "FAILED", "code": "PlatformStopped", "reason": "platform stopped"}
+    local = httpx.Request("GET", "http://local/local/v1/jobs/ft-1/report")
+    assert read(httpx.Response(200, json=report, request=local)).body == report
+    elsewhere = httpx.Request("GET", "http://local/api/v1/fine-tunes/ft-1")
+    with pytest.raises(errors.ArlError):
+        read(httpx.Response(200, json=report, request=elsewhere))

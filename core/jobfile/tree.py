@@ -108,19 +108,30 @@ class Source:
 
     def end(self, node: Node) -> int:
         """The offset after the last character that belongs to a node: no comment or blank line behind it."""
-        stop = int(node.end_mark.index) + self.shift
-        if isinstance(node, ScalarNode):
-            if node.style in ("|", ">"):
-                start = self.start(node)
-                return start + len(self.text[start:stop].rstrip())
-            return stop
-        if is_flow(node) or not node.value:
-            return stop
-        last = node.value[-1]
-        if isinstance(node, MappingNode):
-            return self.value_span(*last)[1]
-        before = self.end(node.value[-2]) if len(node.value) > 1 and not self.is_alias(node, -2) else self.start(node)
-        return self.alias_span(before)[1] if self.is_alias(node, -1) else self.end(last)
+        while True:  # downwards along the last values, which may be many levels deep
+            stop = int(node.end_mark.index) + self.shift
+            if isinstance(node, ScalarNode):
+                if node.style in ("|", ">"):
+                    start = self.start(node)
+                    return start + len(self.text[start:stop].rstrip())
+                return stop
+            if is_flow(node) or not node.value:
+                return stop
+            if isinstance(node, MappingNode):
+                key, value = node.value[-1]
+                after = self.end(key)
+                if self.start(value) < after:
+                    return self.alias_span(after)[1]
+                node = value
+            elif self.is_alias(node, -1):
+                return self.alias_span(self._end_before_last(node))[1]
+            else:
+                node = node.value[-1]
+
+    def _end_before_last(self, sequence: Node) -> int:
+        if len(sequence.value) > 1 and not self.is_alias(sequence, -2):
+            return self.end(sequence.value[-2])
+        return self.start(sequence)
 
     def is_alias(self, sequence: Node, index: int) -> bool:
         """An alias leads to a node that stands before the place where it is used."""

@@ -11,13 +11,14 @@ from agentic_rl_tui.core.models.redact import redact
 class ArlError(Exception):
     """Something went wrong that a user can understand.
 
-    message: one sentence, secrets masked. advice: one sentence that says what to do. status is the HTTP status,
-    code and request_id are the service's own words.
+    message: one sentence, secrets masked. advice: one sentence that says what to do, which a traceback shows too.
+    status is the HTTP status, code and request_id are the service's own words.
     """
 
     number: int = 1000
     default_advice: str = ""
     retryable: bool = False
+    _advice: str = ""
     outcome_unknown: bool = False
     """The request may have taken effect although this error is all that came back."""
     retry_after_s: float | None = None
@@ -45,6 +46,17 @@ class ArlError(Exception):
         if number is not None:
             self.number = number
         super().__init__(self.message)
+
+    @property
+    def advice(self) -> str:
+        return self._advice
+
+    @advice.setter
+    def advice(self, sentence: str) -> None:
+        """Also a note of the exception: whoever catches nothing reads it under the traceback."""
+        others = [note for note in getattr(self, "__notes__", ()) if note != self._advice]
+        self._advice = sentence
+        self.__notes__ = [sentence, *others] if sentence else others
 
     def __str__(self) -> str:
         """The message with what support needs: code, HTTP status, request and its id."""

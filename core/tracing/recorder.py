@@ -118,7 +118,8 @@ def fail(span: Any, error: BaseException) -> None:
 
     from agentic_rl_tui.core.tracing.payload import cut
 
-    message = cut(f"{type(error).__name__}: {error}", 4096)
+    words = str(error)
+    message = cut(f"{type(error).__name__}: {words}" if words else type(error).__name__, 4096)
     span.set_status(Status(StatusCode.ERROR, message))
     span.set_attribute("error.type", type(error).__qualname__)
     span.record_exception(error)

@@ -36,20 +36,14 @@ def carry_context() -> None:
     threading.Thread.start = start_with_context  # type: ignore[method-assign]
 
 
-def _is_in_span() -> bool:
-    from opentelemetry import trace
-
-    return trace.get_current_span().get_span_context().is_valid
-
-
 def _carried(fn: Any) -> Any:
-    if not _is_in_span():
-        return fn
     from opentelemetry import context
 
     from agentic_rl_tui.core.tracing.state import current_call
 
     carried, call = context.get_current(), current_call.get()
+    if not carried:  # neither a span nor ids
+        return fn
 
     def run(*args: Any, **kwargs: Any) -> Any:
         token, number = context.attach(carried), current_call.set(call)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from agentic_rl_tui.core.tracing import payload
 from agentic_rl_tui.core.tracing.decorating import decorated, sync_or_async
+from agentic_rl_tui.core.tracing.llm import CHUNKS, STREAMED
 from agentic_rl_tui.core.tracing.messages import field
-from agentic_rl_tui.core.tracing.recorder import GENAI_SCOPE, current, fail, recorder, succeed
+from agentic_rl_tui.core.tracing.recorder import GENAI_SCOPE, UNFINISHED, current, fail, recorder, succeed
 from agentic_rl_tui.core.tracing.state import current_call, flag, is_on, is_wanted, use
 
 _log = logging.getLogger("dashscope.finetune.reinforcement")
 _MARK = "_agentic_rl_traced"
+_MOST_PARTS = 200
 _METHODS = ("invoke", "ainvoke", "run", "arun")
 _running: ContextVar[frozenset[int]] = ContextVar("agentic_rl_tools", default=frozenset())
 """The tools inside whose span we are, so that ``ainvoke`` that calls ``invoke`` yields one span."""
@@ -159,8 +162,7 @@ def run_tool(
         _running.reset(token)
     if inspect.isawaitable(result):
         return _awaited(result, span, inside | {key})
-    _end(span, result)
-    return result
+    return _finish(result, span, inside | {key})
 
 
 async def _awaited(awaitable: Any, span: Any, inside: frozenset[int]) -> Any:
@@ -173,8 +175,98 @@ async def _awaited(awaitable: Any, span: Any, inside: frozenset[int]) -> Any:
         raise
     finally:
         _running.reset(token)
+    return _finish(result, span, inside)
+
+
+def _finish(result: Any, span: Any, inside: frozenset[int]) -> Any:
+    """A tool that gives its result in parts has done nothing yet: its span ends with its last part."""
+    if inspect.isgenerator(result):
+        return _parts(result, span, inside)
+    if inspect.isasyncgen(result):
+        return _async_parts(result, span, inside)
     _end(span, result)
     return result
+
+
+class _Given:
+    """What a tool gave in parts, as far as it is kept."""
+
+    def __init__(self, span: Any, inside: frozenset[int]) -> None:
+        self._span = span
+        self._inside = inside
+        self._parts: list[Any] = []
+        self._count = 0
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Around the making of one part: the span is current there, and not in the code that takes the part."""
+        token = _running.set(self._inside)
+        try:
+            with current(self._span):
+                yield
+        finally:
+            _running.reset(token)
+
+    def add(self, part: Any) -> None:
+        self._count += 1
+        if len(self._parts) < _MOST_PARTS:
+            self._parts.append(part)
+
+    def end(self, error: BaseException | None = None, *, is_whole: bool = True) -> None:
+        self._span.set_attributes({STREAMED: True, CHUNKS: self._count})
+        if not is_whole:
+            self._span.set_attribute(UNFINISHED, "the tool's parts were left before their end")
+        if error is not None:
+            self._span.set_attribute("gen_ai.tool.call.result", payload.result(self._parts))
+        _end(self._span, self._parts, error)
+
+
+def _parts(made: Generator[Any, Any, Any], span: Any, inside: frozenset[int]) -> Generator[Any, Any, Any]:
+    given = _Given(span, inside)
+    go_on: Callable[[], Any] = partial(made.send, None)
+    while True:
+        try:
+            with given.step():
+                part = go_on()
+        except StopIteration as stop:
+            given.end()
+            return stop.value
+        except BaseException as error:
+            given.end(error)
+            raise
+        given.add(part)
+        try:
+            go_on = partial(made.send, (yield part))
+        except GeneratorExit:
+            made.close()
+            given.end(is_whole=False)
+            raise
+        except BaseException as error:
+            go_on = partial(made.throw, error)
+
+
+async def _async_parts(made: AsyncGenerator[Any, Any], span: Any, inside: frozenset[int]) -> AsyncGenerator[Any, Any]:
+    given = _Given(span, inside)
+    go_on: Callable[[], Awaitable[Any]] = partial(made.asend, None)
+    while True:
+        try:
+            with given.step():
+                part = await go_on()
+        except StopAsyncIteration:
+            given.end()
+            return
+        except BaseException as error:
+            given.end(error)
+            raise
+        given.add(part)
+        try:
+            go_on = partial(made.asend, (yield part))
+        except GeneratorExit:
+            await made.aclose()
+            given.end(is_whole=False)
+            raise
+        except BaseException as error:
+            go_on = partial(made.athrow, error)
 
 
 def _end(span: Any, result: Any, error: BaseException | None = None) -> None:

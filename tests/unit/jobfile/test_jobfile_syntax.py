@@ -221,3 +221,11 @@ def test_the_text_is_never_executed(tmp_path: Path) -> None:
     document = check("name: !!python/object/apply:os.system ['touch x']\n", path=tmp_path / "job.yaml")
     assert {"yaml-tag", "wrong-type"} & {item.rule for item in document.diagnostics}
     assert not list(tmp_path.glob("x"))
+
+
+@pytest.mark.parametrize("levels", [40, 600, 900])
+@pytest.mark.parametrize("step", ["a:\n", "-\n"])
+def test_depth_without_end(checked: Checked, levels: int, step: str) -> None:
+    document = checked("model:\n" + "".join(" " * (level + 1) + step for level in range(levels)))
+    assert not document.is_ok
+    assert {item.rule for item in document.diagnostics} & {"yaml-depth", "yaml-syntax", "unknown-key", "wrong-type"}

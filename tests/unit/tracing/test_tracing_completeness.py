@@ -346,3 +346,68 @@ async def test_a_plain_function_beside_traced_tools(run: Any) -> None:
     )
     assert found.result.is_ok, found.result.error
     assert found.completeness.text == "LLM 0/0, tools 1/2: tools that are plain functions need @observe_tool"
+
+
+async def test_a_tool_that_gives_its_result_in_parts(run: Any) -> None:
+    """The span lasts until the last part, holds them all, and is current only inside the tool."""
+    (found,) = await run(
+        """
+        @observe_tool
+        def inner(x): return x
+
+        @observe_tool
+        def counted(n):
+            for i in range(n):
+                heard = yield inner(i)
+                if heard: yield heard
+            return "done"
+
+        @observe_tool
+        async def streamed(n):
+            for i in range(n):
+                yield inner(i)
+
+        @observe_tool
+        async def broken():
+            yield 1
+            raise LookupError("no more")
+
+        @observe_tool
+        def endless():
+            while True: yield "x"
+
+        class R(AbstractRolloutProcessor):
+            @observe_processor
+            async def process(self, input):
+                parts = counted(2)
+                assert (next(parts), parts.send("ho"), next(parts)) == (0, "ho", 1)
+                inner("outside")
+                try: next(parts)
+                except StopIteration as stop: assert stop.value == "done"
+                assert [part async for part in streamed(2)] == [0, 1]
+                try: [part async for part in broken()]
+                except LookupError: pass
+                left = endless()
+                assert next(left) == "x"
+                left.close()
+                return done(input)
+        """
+    )
+    assert found.result.is_ok, found.result.error
+    tools = {span.name.removeprefix("execute_tool "): span for span in found.of("TOOL")}
+    assert {name: span.attributes["gen_ai.tool.call.result"] for name, span in tools.items() if name != "inner"} == {
+        "counted": '[0, "ho", 1]',
+        "streamed": "[0, 1]",
+        "broken": "[1]",
+        "endless": '["x"]',
+    }
+    assert tools["broken"].attributes["error.type"] == "LookupError"
+    assert tools["endless"].attributes["agentic_rl.unfinished"]
+    assert tools["counted"].attributes["agentic_rl.stream.chunks"] == 3
+    assert [parent for name, parent in found.tree() if name == "execute_tool inner"] == [
+        "execute_tool counted",
+        "execute_tool counted",
+        "invoke_rollout R",
+        "execute_tool streamed",
+        "execute_tool streamed",
+    ]

@@ -1,5 +1,8 @@
 """Spans find their place however user code spreads its work, and leave the worker however it ends."""
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -175,3 +178,29 @@ class R(AbstractRolloutProcessor):
     )
     assert found.result.is_ok, found.result.error
     assert [span.attributes["gen_ai.tool.call.result"] for span in found.of("TOOL")] == ["a", "b"]
+
+
+def test_ids_without_a_span_go_into_threads_too() -> None:
+    """A script of one's own has no call around it, only the ids that it gave."""
+    script = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from agentic_rl_tui.core.tracing.api import observe_tool, rollout_context
+
+@observe_tool
+def told():
+    from opentelemetry import trace
+    print(trace.get_current_span().attributes.get("bailian.agentic_rl.rollout_id"))
+
+with rollout_context(rollout_id="r7"):
+    with ThreadPoolExecutor() as pool:
+        pool.submit(told).result()
+    thread = threading.Thread(target=told)
+    thread.start()
+    thread.join()
+"""
+    environment = {**os.environ, "ENABLE_TRAJECTORY": "true"}
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout.split() == ["r7", "r7"]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MAX_JSON_BYTES = 16 << 20
+_SHOWN_CHARS = 200
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
 _DEFAULT_HOST = "platform.local"
 
@@ -125,9 +126,9 @@ async def http_exception(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     if error.status_code == 404:
-        message = f"There is no route {request.method} {request.url.path}"
+        message = f"There is no route {request.method} {request.url.path[:_SHOWN_CHARS]}"
     elif error.status_code == 405:
-        message = f"{request.url.path} does not take {request.method}"
+        message = f"{request.url.path[:_SHOWN_CHARS]} does not take {request.method}"
     else:
         message = error.detail
     code = _CODE_OF.get(error.status_code, "InvalidParameter")
@@ -166,7 +167,7 @@ def path_id(request: Request, name: str) -> str:
     """An id from the path. Raises Rejected for characters that no id has."""
     value = str(request.path_params[name])
     if not ids.is_plain(value):
-        raise invalid(f"{name} {value!r} is not a valid id")
+        raise invalid(f"{name} {value[:_SHOWN_CHARS]!r} is not a valid id")
     return value
 
 

@@ -47,6 +47,13 @@ async def test_wrong_methods(bench: Any, method: str, path: str) -> None:
     assert answer.headers["allow"]
 
 
+@pytest.mark.parametrize("path", ["/nothing/", f"{FT}/"])
+async def test_a_refusal_does_not_repeat_a_long_path(bench: Any, path: str) -> None:
+    answer = await bench.client.get(path + "." * 20_000)
+    assert answer.status_code in (400, 404)
+    assert len(answer.json()["message"]) < 300
+
+
 async def test_an_unknown_kind_of_function_is_an_unknown_route(bench: Any) -> None:
     check_envelope(await bench.client.post(f"{FT}/create/teacher", json={}), 404, "NotFound")
 

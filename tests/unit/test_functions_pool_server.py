@@ -111,6 +111,12 @@ async def test_mistakes_of_the_client(client: httpx.AsyncClient, body: bytes, st
     assert (answer.status_code, answer.json()) == (status, {"detail": expected})
 
 
+async def test_a_body_nested_without_end_is_a_mistake_too(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/api/v1", content=b"[" * 100_000)
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith("Invalid JSON body: ")
+
+
 async def test_faults_of_the_function(client: httpx.AsyncClient) -> None:
     raised = await client.post("/api/v1", json=saying("raise"))
     assert raised.status_code == 500

@@ -57,6 +57,7 @@ class JobPlan:
         if problems:
             raise ConfigError(
                 _("the job cannot be submitted: {problems}").format(problems="; ".join(problems)),
+                advice=_("Name a job file, with init() or --config, or give what is missing yourself."),
                 diagnostics=tuple(problems),
             )
 

@@ -122,3 +122,51 @@ def test_what_is_missing_on_the_command_line_is_named(
 ) -> None:
     assert main(call) == exits.USAGE
     assert advice in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "answers"),
+    [
+        ([], "your-api-key-here", "practice"),
+        ([], "sk-0123456789abcdef", None),
+        (
+            ["--model", "mine", "--model-url", "http://127.0.0.1:1/v1", "--model-key-env", "MINE"],
+            "sk-012345678",
+            "mine",
+        ),
+        (["--profile", "dashscope"], "your-api-key-here", None),
+    ],
+)
+def test_the_input_of_a_rollout_finds_the_model_that_answers_it(
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    key: str,
+    answers: str | None,
+) -> None:
+    from agentic_rl_tui.core.functions import harness
+    from agentic_rl_tui.core.models.errors import InputError
+    from agentic_rl_tui.core.sdk import practice
+
+    sent: list[dict[str, object]] = []
+
+    async def lent(_transport: object, row: object, **_numbers: int) -> list[dict[str, str]]:
+        return [{"model_name": "practice", "base_url": "http://127.0.0.1:1/v1", "api_key": "key-1"}]
+
+    async def tried(_workspace: Path, _classpath: object, given: dict[str, object], **_options: object) -> None:
+        sent.append(given)
+        raise InputError("seen")
+
+    monkeypatch.setenv("MINE", "sk-9876543210")
+    monkeypatch.setattr(practice, "practice_models", lent)
+    monkeypatch.setattr(harness, "try_function", tried)
+    path = workspace / "resources" / "rollout_input.json"
+    path.write_text(path.read_text().replace("your-api-key-here", key))
+    command = ["functions", "test", "functions.rollout.agent.CalcAgent", "--input", "resources/rollout_input.json"]
+    assert main([*command, *arguments]) == exits.USAGE
+    assert "seen" in capsys.readouterr().err
+    resource = sent[0]["model_resource"]
+    assert isinstance(resource, dict)
+    assert resource["model_name"] == (answers or "qwen3.5-9b")
+    assert (resource["api_key"] == key) == (answers is None)

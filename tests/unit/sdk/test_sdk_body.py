@@ -221,6 +221,7 @@ def test_everything_wrong_with_a_plan_is_named_at_once(plan, words):
         JobPlan(Path(), **plan).check()
     for word in words:
         assert word in caught.value.message
+    assert "init()" in caught.value.advice
 
 
 def test_distillation_needs_no_function():

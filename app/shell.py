@@ -21,6 +21,7 @@ from agentic_rl_tui.app.places import PLACES, first_place
 from agentic_rl_tui.app.slow_line import SlowLine
 from agentic_rl_tui.app.surfaces import Problem, ProblemLog
 from agentic_rl_tui.app.tty import watch_terminal
+from agentic_rl_tui.app.typing_ahead import TypingAhead
 from agentic_rl_tui.app.view import View
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.styles import themes
@@ -72,7 +73,7 @@ def _place(module: str, name: str) -> Callable[[], Screen[Any]]:
     return make
 
 
-class ArlApp(SlowLine):
+class ArlApp(TypingAhead, SlowLine):
     """Owns what all places share: backend, profile, health, problems, the way between places."""
 
     TITLE = "agentic-rl-tui"

@@ -76,6 +76,8 @@ class JobsScreen(JobsColumns):
         self._remembered_at: float | None = None
         self._far: dict[str, Job] = {}
         """Pinned jobs of pages that are not read."""
+        self._seen_over: dict[str, float] = {}
+        """When jobs that are over were shown first: they are no younger than that."""
         self._total = 0
         self._pages_read = 0
         self._is_known = False
@@ -263,11 +265,10 @@ class JobsScreen(JobsColumns):
         if self._is_known:
             jobs = [*self._jobs.values(), *(job for key, job in self._far.items() if key not in self._jobs)]
             stalled = self.arl.stalls.stalled_s
-            aged = now - now % SLOW_AGE_S if self.arl.is_slow else now
             rows = tuple(
                 job_row(
                     job,
-                    now=aged if job.is_terminal else now,
+                    now=self._aged(job, now),
                     zone=zone,
                     note=notes.get(job.job_id),
                     stalled_s=stalled(job.job_id, now),
@@ -283,6 +284,12 @@ class JobsScreen(JobsColumns):
         self._show_empty()
         self._show_peek()
         self.refresh_hints()
+
+    def _aged(self, job: "Job", now: float) -> float:
+        """The time that the age of a job is told by: on a slow line that of jobs that are over moves seldom."""
+        if not job.is_terminal or not self.arl.is_slow:
+            return now
+        return max(now - now % SLOW_AGE_S, self._seen_over.setdefault(job.job_id, now))
 
     def _show_peek(self) -> None:
         self.query_one(JobPeek).row = None if self.arl.is_slow else self.table.current

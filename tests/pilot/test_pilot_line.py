@@ -110,3 +110,27 @@ async def test_a_terminal_that_cannot_be_handed_over_is_told(scenes: Any, settle
         assert show_plain(app, "text") is False
         await pilot.press("V")
         assert any("cannot be handed" in text for text in told(app))
+
+
+async def test_on_a_slow_line_ages_of_what_is_over_are_true_when_shown_first_and_rest_then(
+    scenes: Any, settle: Any
+) -> None:
+    app = scenes.app(scenes.FakeBackend([scenes.job(1, "young", "SUCCEEDED", 240)]))
+    now = [scenes.NOW]
+    app.clock = lambda: now[0]
+    app.is_slow = True
+
+    def age() -> str:
+        column = next(column for column in app.screen.table.columns if column.key == "age")
+        return "".join(text for text, _ in column.cell(app.screen.table.items[0], 9)).strip()
+
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        ages = [age()]
+        for seconds in (30, 1800):
+            now[0] += seconds
+            await pilot.press("ctrl+r")
+            await settle(pilot)
+            ages.append(age())
+        assert ages[0] == ages[1] == "4m"
+        assert ages[2] != "4m"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -11,7 +12,8 @@ from typing import Any
 
 from agentic_rl_tui.core.i18n import _
 from agentic_rl_tui.core.models.errors import InputError
-from agentic_rl_tui.core.tracing.model import Record, Run, Span, outermost
+from agentic_rl_tui.core.tracing import reasons
+from agentic_rl_tui.core.tracing.model import Completeness, Counted, Record, Run, Span, outermost
 
 SERVICE = "agentic-rl-function"
 _KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
@@ -123,7 +125,19 @@ def decode(text: str | bytes) -> list[tuple[Run, tuple[Span, ...]]]:
 
 def _named(spans: Sequence[Span]) -> dict[str, Any]:
     root = outermost(spans)
-    return {"function": root.name, "status": "raised" if root.is_error else "ok", "detail": root.message}
+    return {
+        "function": root.name,
+        "status": "raised" if root.is_error else "ok",
+        "detail": root.message,
+        "completeness": _as_far_as_known(spans),
+    }
+
+
+def _as_far_as_known(spans: Sequence[Span]) -> Completeness:
+    """Nobody counted the calls of a foreign program: there were as many as there are spans, or more."""
+    roles = Counter(span.role for span in spans)
+    llm, tools = roles["LLM"], roles["TOOL"]
+    return Completeness(Counted(llm, llm), Counted(tools, tools), (reasons.FOREIGN,))
 
 
 def _run_of(facts: Mapping[str, Any]) -> Run | None:

@@ -29,12 +29,14 @@ PLAIN_TOOL = N_("tools that are plain functions need @observe_tool")
 CONTEXT_LOST = N_("the context was lost for spans (a thread made before the call?): {count}")
 LEFT_OPEN = N_("it was open when the call ended")
 LEFT_STREAM = N_("the stream was left before its end")
+LEFT_PARTS = N_("the tool's parts were left before their end")
+FOREIGN = N_("counted from the spans of the file; how many calls there really were is not known")
 NEVER_ENDED = N_("nobody ended it")
 
 _ALL = (
     OFF, NOT_INSTALLED, BROKEN, NOT_SAMPLED, NEVER_CLIENT, LATE_CLIENT, UNKNOWN_CLIENT, OTHER_CLIENT, UNTRACED_CLIENT,
     CHILD, NEVER_TOOL, LATE_TOOL, UNKNOWN_TOOL, MCP_SIDE, OTHER_TOOL, PLAIN_TOOL, CONTEXT_LOST, LEFT_OPEN,
-    LEFT_STREAM, NEVER_ENDED,
+    LEFT_STREAM, LEFT_PARTS, FOREIGN, NEVER_ENDED,
 )  # fmt: skip
 
 

@@ -171,6 +171,18 @@ def test_foreign_spans_get_a_run_of_their_own() -> None:
     ((run, (found,)),) = otlp.decode(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [raw]}]}]}))
     assert (run.function, run.status, run.detail, run.source) == ("GET /", "raised", "x", "import")
     assert (found.kind, found.status, found.trace_id) == ("SERVER", "ERROR", "ab" * 16)
+    assert run.completeness.text == f"LLM 0/0, tools 0/0: {reasons.FOREIGN}"
+
+
+def test_calls_of_foreign_spans_are_counted_as_far_as_they_are_known() -> None:
+    raws = [
+        {"traceId": "ab" * 16, "spanId": f"{place:016x}", "name": kind, "startTimeUnixNano": place + 1}
+        | {"attributes": [{"key": "gen_ai.span.kind", "value": {"stringValue": kind}}]}
+        for place, kind in enumerate(["CHAIN", "LLM", "TOOL", "LLM"])
+    ]
+    ((run, _spans),) = otlp.decode(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": raws}]}]}))
+    assert run.completeness.text == f"LLM 2/2, tools 1/1: {reasons.FOREIGN}"
+    assert run.completeness.is_complete
 
 
 def test_the_store_finds_masks_and_forgets(tmp_path: Path) -> None:
@@ -340,9 +352,10 @@ def test_reasons_are_told_in_the_language_of_the_reader(monkeypatch: pytest.Monk
 
 def test_what_the_worker_writes_is_known_to_whoever_tells_it() -> None:
     """The worker imports no translation, so it holds the same sentences a second time."""
-    worker = "".join((Path(reasons.__file__).parent / name).read_text() for name in ("calls.py", "llm.py"))
+    worker = "".join((Path(reasons.__file__).parent / name).read_text() for name in ("calls.py", "llm.py", "tools.py"))
     assert f'"{reasons.LEFT_OPEN}"' in worker
     assert f'"{reasons.LEFT_STREAM}"' in worker
+    assert f'"{reasons.LEFT_PARTS}"' in worker
 
 
 def test_a_report_tells_how_whole_the_traces_of_its_job_are() -> None:

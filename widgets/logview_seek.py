@@ -228,3 +228,15 @@ def compile_search(text: str) -> re.Pattern[str]:
         return re.compile(text, flags)
     except re.error:
         return re.compile(re.escape(text), flags)
+
+
+def typed_text(pattern: re.Pattern[str]) -> str:
+    """What was typed for a pattern: text that is no regular expression without the marks that make it one."""
+    text = re.sub(r"\\(.)", r"\1", pattern.pattern, flags=re.DOTALL)
+    if re.escape(text) != pattern.pattern:
+        return pattern.pattern
+    try:
+        re.compile(text)
+    except re.error:
+        return text
+    return pattern.pattern

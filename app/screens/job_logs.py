@@ -13,6 +13,7 @@ from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.lines import LineSource
 from agentic_rl_tui.widgets.logview import LogView
 from agentic_rl_tui.widgets.logview_rows import LogTexts
+from agentic_rl_tui.widgets.logview_seek import typed_text
 
 _BATCH_LINES = 5000
 _GAP_S = 60
@@ -70,7 +71,7 @@ class JobLogs(JobPane):
         if view.sifted is not None:
             parts.append([(f" {self._filter_words()} ", _CHIP)])
         if view.pattern is not None:
-            parts.append([(f" / {view.pattern.pattern} ", _CHIP)])
+            parts.append([(f" / {typed_text(view.pattern)} ", _CHIP)])
         parts += [[(_("wrap"), "$muted")]] if view.is_wrapped else []
         parts += [[(_("raw"), "$warn")]] if view.is_raw else []
         parts += [[(self._count_words(), "$muted")], [self._doing()]]
@@ -83,7 +84,7 @@ class JobLogs(JobPane):
     def _filter_words(self) -> str:
         words = [_(_LEVELS[self.view.level])] if self.view.level in _LEVELS else []
         if self.view.only is not None:
-            words.append(f"& {self.view.only.pattern}")
+            words.append(f"& {typed_text(self.view.only)}")
         return " · ".join(words)
 
     def _count_words(self) -> str:

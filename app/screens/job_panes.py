@@ -18,6 +18,7 @@ from agentic_rl_tui.core.models.jobs import Job
 from agentic_rl_tui.widgets.cells import Span
 from agentic_rl_tui.widgets.highlight import TROUBLE
 from agentic_rl_tui.widgets.logview import LogView
+from agentic_rl_tui.widgets.logview_seek import typed_text
 from agentic_rl_tui.widgets.prompt import Prompt
 
 
@@ -115,7 +116,7 @@ class JobPanes(PlaceScreen):
             await self.prompt.ask("line", _("line"), hint=_("1 to {last}").format(last=f"{len(view.source):,}"))
         elif event.what == "filter":
             hint = _("text or regular expression; only lines with it stay; empty shows all")
-            await self.prompt.ask("filter", "&", text=view.only.pattern if view.only else "", hint=hint)
+            await self.prompt.ask("filter", "&", text=typed_text(view.only) if view.only else "", hint=hint)
         else:
             hint = _("text or regular expression; capitals make case count")
             await self.prompt.ask("search", "/", hint=hint)
@@ -146,7 +147,7 @@ class JobPanes(PlaceScreen):
     @on(LogView.SearchEnded)
     def _search_ended(self, event: LogView.SearchEnded) -> None:
         if event.line is None:
-            nothing = _("No line matches {pattern!r}").format(pattern=event.pattern.pattern)
+            nothing = _("No line matches {pattern!r}").format(pattern=typed_text(event.pattern))
             self.arl.refuse(_("No error line") if event.pattern is TROUBLE else nothing)
         elif event.went_round:
             self.arl.say(_("Searched past the end, on from the other side"))

@@ -182,3 +182,20 @@ async def test_the_log_is_asked_for_less_often_while_nobody_looks_and_at_once_wh
         await pilot.press("ctrl+r")
         await settle(pilot)
         assert stream.offsets == [0, 2]
+
+
+async def test_text_that_is_no_regular_expression_is_looked_for_and_shown_as_it_was_typed(
+    scenes: Any, settle: Any
+) -> None:
+    app = scenes.app(scenes.sample_backend())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("l")
+        await settle(pilot)
+        await pilot.press("slash", "(", "[", "enter")
+        await settle(pilot)
+        assert any(" / ([ " in text for text, _ in app.screen.query_one(TabBar).note)
+        assert any("'(['" in note.message for note in app._notifications)
+        await pilot.press("slash", *r"\d", "enter")
+        await settle(pilot)
+        assert any(r" / \d " in text for text, _ in app.screen.query_one(TabBar).note)

@@ -17,13 +17,30 @@ from agentic_rl_tui.app.screens.difference import Difference
 from agentic_rl_tui.app.screens.finding import FindingScreen
 from agentic_rl_tui.core.drafts import Draft, Drafts
 from agentic_rl_tui.core.i18n import N_, _
-from agentic_rl_tui.core.models.errors import ArlError
+from agentic_rl_tui.core.models.errors import ArlError, InputError
 from agentic_rl_tui.core.textfile import ChangedOnDisk, TextFile, smallest_change
 from agentic_rl_tui.widgets.codeeditor import CodeEditor
 
 LOOK_EVERY_S = 1.0
 DRAFT_AFTER_S = 1.0
 GIVE_WAY_S = 0.001
+LONGEST_LINE = 200_000
+"""Characters of a line that the editor takes."""
+
+
+def has_long_line(text: str) -> bool:
+    """Whether a line would make every key wait: the editor draws a line as a whole."""
+    return len(text) > LONGEST_LINE and max(map(len, text.split("\n"))) > LONGEST_LINE
+
+
+def _readable(file: TextFile) -> TextFile:
+    """The same file. Raises InputError when it cannot be edited here."""
+    if has_long_line(file.text):
+        raise InputError(
+            _("{name} has a line of more than {count:,} characters").format(name=file.path.name, count=LONGEST_LINE),
+            advice=_("Use another editor."),
+        )
+    return file
 
 
 class EditingScreen(FindingScreen):
@@ -73,7 +90,7 @@ class EditingScreen(FindingScreen):
         """Show a file; False when it cannot be read, which is told."""
         self.keep_draft_now()
         try:
-            self.file = TextFile.read(path)
+            self.file = _readable(TextFile.read(path))
         except ArlError as error:
             self.file = None
             self.arl.fail(error, _("open {name}").format(name=path.name))

@@ -16,6 +16,7 @@ from textual.widgets import ContentSwitcher
 from agentic_rl_tui.app.present.rows import conversation_lines, raw_lines
 from agentic_rl_tui.app.present.steps import size
 from agentic_rl_tui.app.screens.base import Layer
+from agentic_rl_tui.app.screens.jobfile_text import has_long_line
 from agentic_rl_tui.app.screens.workspace_tree import WorkspaceTree
 from agentic_rl_tui.core.i18n import N_, _, ngettext
 from agentic_rl_tui.core.models.errors import ArlError
@@ -145,8 +146,7 @@ class WorkspacePreview(WorkspaceTree):
                 # A pipe would be waited for without end, a device read without end.
                 what = _("a folder") if path.is_dir() else _("no regular file")
                 self.post_message(self.Previewed(path, what))
-            elif path.suffix.lower() in LANGUAGES and length <= LARGEST_HIGHLIGHTED:
-                text = path.read_bytes().decode("utf-8", "replace")
+            elif (text := _highlighted(path, length)) is not None:
                 self.post_message(self.Previewed(path, size(length), text=plain(text)))
             elif _is_binary(path):
                 self.post_message(self.Previewed(path, _("{size}, not text").format(size=size(length))))
@@ -370,6 +370,14 @@ class WorkspacePreview(WorkspaceTree):
     def on_unmount(self) -> None:
         self._stop.set()
         self._close_sources()
+
+
+def _highlighted(path: Path, length: int) -> str | None:
+    """The text of a source that is shown with its colours; others, and very long lines, are shown by lines."""
+    if path.suffix.lower() not in LANGUAGES or length > LARGEST_HIGHLIGHTED:
+        return None
+    text = path.read_bytes().decode("utf-8", "replace")
+    return None if has_long_line(text) else text
 
 
 def _is_binary(path: Path) -> bool:

@@ -228,3 +228,13 @@ async def test_pipes_and_links_into_nothing_are_never_waited_for(opened: Any, te
             await it.press("e")
             assert not it.screen.is_editing
         assert "pipe.py is no regular file" in [problem.message for problem in it.app.problems.items]
+
+
+async def test_a_very_long_line_is_looked_at_by_lines_and_not_edited(opened: Any, template: Path) -> None:
+    (template / "long.py").write_text(f'x = "{"y" * 200_001}"\n')
+    async with opened(template) as it:
+        await it.go("long.py")
+        assert it.screen.switcher.current == "preview-lines"
+        await it.press("e")
+        assert not it.screen.is_editing
+        assert it.app.problems.items[-1].message == "long.py has a line of more than 200,000 characters"

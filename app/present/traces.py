@@ -72,8 +72,8 @@ def run_columns(now: Callable[[], float], zone: Callable[[], tzinfo], *, with_jo
         Column("function", _("FUNCTION"), _function, 14, 28, sort=lambda run: run.function),
         Column("end", pgettext("of a run", "ENDED"), _end, 11, sort=lambda run: run.status),
         Column("time", _("TIME"), _time, 8, align="right", sort=lambda run: run.duration_s, reverse=True),
-        Column("llm", "LLM", lambda run, _w: counted(run.completeness.llm), 7, align="right", sort=_missing),
-        Column("tools", _("TOOLS"), lambda run, _w: counted(run.completeness.tools), 7, align="right", fold=1),
+        Column("llm", "LLM", lambda run, w: counted(run.completeness.llm, w), 7, align="right", sort=_missing),
+        Column("tools", _("TOOLS"), lambda run, w: counted(run.completeness.tools, w), 7, align="right", fold=1),
         Column("tokens", _("TOKENS"), _tokens, 8, align="right", fold=2, sort=_all_tokens, reverse=True),
         Column("errors", _("ERRORS"), _errors, 6, align="right", fold=3, sort=lambda run: run.errors, reverse=True),
         Column("rollout", _("ROLLOUT"), _rollout, 14, 24, fold=4, sort=lambda run: run.rollout_id),
@@ -98,11 +98,15 @@ def _time(run: Run, _width: int) -> Cell:
     return [(seconds(run.duration_s), "$ink")]
 
 
-def counted(value: Counted) -> Cell:
-    """``4/4``; short of spans it stands out."""
+def counted(value: Counted, width: int) -> Cell:
+    """``4/4``; short of spans it stands out. Where that is too wide: how many are missing, else how many there are."""
     if not value.total:
         return [("–", "$faint")]
-    return [(str(value), "$muted" if value.traced >= value.total else "$warn")]
+    missing = value.total - value.traced
+    text = str(value)
+    if len(text) > width:
+        text = f"-{missing}" if missing > 0 else str(value.total)
+    return [(text, "$warn" if missing > 0 else "$muted")]
 
 
 def _missing(run: Run) -> int:

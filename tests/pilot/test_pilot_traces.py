@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agentic_rl_tui.app.present.traces import counted
 from agentic_rl_tui.app.screens.job import JobScreen
 from agentic_rl_tui.app.screens.traces import TracesScreen
 from agentic_rl_tui.app.screens.traces_list import TraceList
 from agentic_rl_tui.app.screens.traces_run import TraceScreen
-from agentic_rl_tui.core.tracing.model import Run, Span
+from agentic_rl_tui.core.tracing.model import Counted, Run, Span
 from agentic_rl_tui.widgets import ansi
 from agentic_rl_tui.widgets.bars import HeaderBar, Heading, TabBar
 from agentic_rl_tui.widgets.panels import Empty, Note
@@ -18,6 +19,16 @@ from agentic_rl_tui.widgets.panels import Empty, Note
 
 def text_of(spans: Any) -> str:
     return "".join(text for text, _ in spans)
+
+
+def test_counts_are_never_cut() -> None:
+    assert [counted(Counted(*pair), 7) for pair in ((0, 0), (4, 4), (0, 2), (2499, 2500), (2500, 2500))] == [
+        [("–", "$faint")],
+        [("4/4", "$muted")],
+        [("0/2", "$warn")],
+        [("-1", "$warn")],
+        [("2500", "$muted")],
+    ]
 
 
 async def open_traces(app: Any, pilot: Any, settle: Any) -> TraceList:

@@ -45,9 +45,12 @@ async def test_a_year_of_waiting_passes_at_once(tmp_path: Path) -> None:
 async def test_a_throttled_client_is_told_the_shorter_wait_in_plain_digits(
     tmp_path: Path, factor: float, told: str
 ) -> None:
-    async with running_app(tmp_path, options=options("throttle@files:retry_after=20", factor=factor)) as app:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://platform.local") as client:
-            throttled = await client.get("/api/v1/files")
+    rules = options("throttle@files:retry_after=20", factor=factor)
+    async with (
+        running_app(tmp_path, options=rules) as app,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://platform.local") as client,
+    ):
+        throttled = await client.get("/api/v1/files")
     assert (throttled.status_code, throttled.headers["retry-after"]) == (429, told)
 
 

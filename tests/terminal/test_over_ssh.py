@@ -174,7 +174,8 @@ def test_the_line_drops_and_the_log_comes_back_without_gap_or_repeat(
     assert job["status"] == "SUCCEEDED"
     kept = mirror.read_text().splitlines()
     told = cli("logs", job_id).stdout.splitlines()
-    assert len(told) > seen > 0
+    # A line that is found to be slow is followed seldom: the job may have ended with what was seen first.
+    assert len(told) >= seen > 0
     assert [plain(line) for line in kept] == told
     second.wait_for(f"{len(told):,} of {len(told):,} lines")
     second.press("ctrl+q")

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 ENDINGS = (".jsonl", ".ndjson")
@@ -40,9 +41,15 @@ def files_of(path: Path) -> list[DumpFile]:
 def is_stepwise(path: Path) -> bool:
     """Whether a folder holds files of several steps by their names; one that cannot be read does not."""
     try:
-        names = [entry.name for entry in os.scandir(path)]
+        return _is_stepwise(path, path.stat().st_mtime_ns)
     except OSError:
         return False
+
+
+@lru_cache(maxsize=64)
+def _is_stepwise(path: Path, _changed_ns: int) -> bool:
+    """Asked at every move of a cursor: a folder is read again only when something came or went."""
+    names = [entry.name for entry in os.scandir(path)]
     stems = [Path(name).stem.lower() for name in names if name.lower().endswith(ENDINGS)]
     return sum(_STEP.fullmatch(stem) is not None for stem in stems) > 1
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agentic_rl_tui.core.i18n import N_
+from agentic_rl_tui.core.i18n import N_, _
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,11 @@ class Action:
     @property
     def scope(self) -> str:
         return self.id.partition(".")[0]
+
+    @property
+    def meaning(self) -> str:
+        """The help in the language in force, as the screen shows it: the marks of code are for the documentation."""
+        return _(self.help).replace("`", "")
 
     @property
     def command(self) -> str:

@@ -114,7 +114,7 @@ def key_rows(settings: "Settings") -> tuple[Row, ...]:
             key_labels(keys) or _("no key"),
             settings.origins.get(f"keys.{action.id}", _("yours")) if action.id in mine else "",
             _(SCOPES.get(action.scope, action.scope)),
-            _(action.help).replace("`", ""),
+            action.meaning,
             _("as made: {keys}").format(keys=key_labels(action.keys)) if action.id in mine else "",
         )
         for action, keys in effective(mine)
@@ -130,7 +130,7 @@ def new_problems(settings: "Settings", action_id: str, keys: str) -> tuple[str, 
 
 def action_title(action_id: str) -> str:
     action = by_id(action_id)
-    return action_id if action is None else _(action.help).replace("`", "")
+    return action_id if action is None else action.meaning
 
 
 def _value(row: Row, _width: int) -> Cell:

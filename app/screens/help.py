@@ -29,7 +29,7 @@ def help_sections(screen: "Screen[object]") -> tuple[Section, ...]:
         action = by_id(action_id)
         if action is not None:
             style = "$warn" if action.dangerous else "$ink"
-            value: list[Span] = [(_(action.help).replace("`", ""), style)]
+            value: list[Span] = [(action.meaning, style)]
             scopes.setdefault(action.scope, []).append(Fact("  ".join(labels[:3]), value))
     order = ["jobs", "job", "jobfile", "workspace", "functions", "log", "table", "view", "app"]
     ranked = sorted(scopes, key=lambda scope: order.index(scope) if scope in order else 0)
